@@ -1,0 +1,49 @@
+# One definition of each command, for people, hooks and CI alike. `make` alone runs `check`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export HF_HUB_OFFLINE ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+
+.DEFAULT_GOAL := check
+.PHONY: run test test-fast check format cov mutants clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[demo,tokens]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml','rb'))['dependency-groups']['dev'], sep='\n')" > $(VENV)/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $(VENV)/dev.txt
+	@touch $@
+
+run: $(VENV)/.installed  ## install everything and watch an agent find, load and call tools
+	$(BIN)/toolsearch demo
+
+test: $(VENV)/.installed-dev  ## all tests, the real default model included
+	$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.installed-dev  ## the tests that need no model
+	$(BIN)/python -m pytest -m "not model"
+
+check: $(VENV)/.installed-dev  ## format, lint, types, layers, fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -m "not model"
+
+format: $(VENV)/.installed-dev  ## rewrite in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+cov: $(VENV)/.installed-dev  ## branch coverage of toolsearch/, floor 95
+	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
+
+mutants: $(VENV)/.installed-dev  ## break each rule on purpose; fail where no test notices
+	$(BIN)/python tests/mutants/run.py
+
+clean:
+	rm -rf $(VENV) dist build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
