@@ -10,6 +10,7 @@ ToolSearchError
 ├── NoExecutorError              a tool that only its caller can run was run here
 ├── OptionError                  a setting that does not exist or is out of range
 ├── AsyncFilterError             something asynchronous met the synchronous entry inside a running loop
+├── MissingPackageError          an optional package is not installed
 ├── ModelError                   an embedding model cannot be used
 │   ├── ModelNotFoundError       nothing answers to its name
 │   ├── ModelFilesError          its files are missing or altered
@@ -119,6 +120,16 @@ class AsyncFilterError(ToolSearchError, RuntimeError):
         super().__init__(f"{what} is asynchronous and an event loop is running here: await {use} instead.")
         self.what = what
         self.use = use
+
+
+class MissingPackageError(ToolSearchError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, *, needed_for: str, extra: str) -> None:
+        super().__init__(f"{needed_for} need {package}. Run: pip install 'toolsearch[{extra}]'", name=package)
+        self.package = package
+        self.needed_for = needed_for
+        self.extra = extra
 
 
 class ModelError(ToolSearchError):
