@@ -1,0 +1,141 @@
+"""The rows of a catalog, in segments that are built once and read together as if they were one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolsearch.embedding.encoder import Vectors
+from toolsearch.index import Moments, VectorIndex
+from toolsearch.lexical import LexicalIndex, Scores, Terms, bm25
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+"""Positions in a corpus, counted through its segments."""
+Selection: TypeAlias = npt.NDArray[np.bool_]
+"""Shape (n,): which rows may be returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the index keeps of one document."""
+
+    vector: Vectors
+    """Shape (dim,)."""
+    terms: Terms
+
+
+class Segment:
+    """Rows built together: vectors and postings. Holds no tool, so it may be shared by everybody."""
+
+    __slots__ = ("lexical", "vectors")
+
+    def __init__(self, rows: Sequence[Row], dim: int) -> None:
+        stacked = np.stack([row.vector for row in rows]) if rows else np.empty((0, dim), np.float32)
+        self.vectors = VectorIndex(stacked)
+        self.lexical = LexicalIndex([row.terms for row in rows])
+
+    def __len__(self) -> int:
+        return len(self.lexical)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The rows worth ranking for one query, with both kinds of evidence and what is usual for the query."""
+
+    rows: Rows
+    """Shape (m,): the best of the dense and the best of the lexical side, each row once."""
+    cosine: Scores
+    """Shape (m,)."""
+    bm25: Scores
+    """Shape (m,)."""
+    cosine_mean: float
+    cosine_deviation: float
+    bm25_mean: float
+    bm25_deviation: float
+    """Means and standard deviations over all n rows, selected or not."""
+    attainable: float
+    """The BM25 of a row that holds every term of the query many times over."""
+    n: int
+    """Live rows."""
+    complete: bool
+    """No selected row was left out."""
+
+
+class Corpus:
+    """Segments end to end; some rows may be hidden (`live` false): they take part in nothing."""
+
+    def __init__(self, segments: Sequence[Segment], live: Selection | None = None) -> None:
+        self.segments = tuple(segments)
+        self.size = sum(len(segment) for segment in segments)
+        self.live = np.ones(self.size, bool) if live is None else live
+        self.n = int(self.live.sum())
+        bounds = np.cumsum([0, *(len(segment) for segment in segments)])
+        self._spans = [slice(int(start), int(stop)) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Of the live rows; computed at the first search."""
+        total = Moments.zero(self.segments[0].vectors.dim)
+        for segment, span in zip(self.segments, self._spans, strict=True):
+            total = total + segment.vectors.moments()
+            hidden = np.flatnonzero(~self.live[span])
+            if len(hidden):
+                total = total - Moments.from_rows(segment.vectors.vectors(hidden))
+        return total
+
+    def candidates(
+        self, query: Vectors, terms: Terms, *, depth: int, selection: Selection | None = None, also: Rows | None = None
+    ) -> Candidates:
+        """The `depth` best selected rows by cosine together with the `depth` best by BM25, and the rows `also` asked for.
+
+        All selected rows where they are no more than `depth`.
+        """
+        allowed = self.live if selection is None else self.live & selection
+        scores, attainable = bm25(
+            [segment.lexical for segment in self.segments], terms, [self.live[span] for span in self._spans]
+        )
+        total = int(allowed.sum())
+        if total <= depth:
+            rows = np.flatnonzero(allowed)
+        else:
+            matching = np.flatnonzero(allowed & (scores > 0))
+            lexical = matching[np.argsort(-scores[matching], kind="stable")[:depth]]
+            rows = np.union1d(self._nearest(query, depth, allowed), lexical)
+            if also is not None:
+                rows = np.union1d(rows, also[allowed[also]])
+        cosine = self._cosines(query, rows)
+        mean, deviation = self.moments.of(query) if self.n else (0.0, 0.0)
+        n = max(self.n, 1)
+        bm25_mean = float(scores.sum()) / n
+        variance = float(np.square(scores).sum()) / n - bm25_mean**2
+        return Candidates(
+            rows=rows.astype(np.int64),
+            cosine=cosine,
+            bm25=scores[rows],
+            cosine_mean=mean,
+            cosine_deviation=deviation,
+            bm25_mean=bm25_mean,
+            bm25_deviation=max(variance, 0.0) ** 0.5,
+            attainable=attainable,
+            n=self.n,
+            complete=len(rows) == total,
+        )
+
+    def _nearest(self, query: Vectors, depth: int, allowed: Selection) -> Rows:
+        found: list[Rows] = []
+        for segment, span in zip(self.segments, self._spans, strict=True):
+            mask = allowed[span]
+            _, rows = segment.vectors.search(query, depth, None if mask.all() else mask)
+            found.append(rows + span.start)
+        return np.concatenate(found)
+
+    def _cosines(self, query: Vectors, rows: Rows) -> Scores:
+        cosine = np.empty(len(rows))
+        for segment, span in zip(self.segments, self._spans, strict=True):
+            inside = (rows >= span.start) & (rows < span.stop)
+            if inside.any():
+                cosine[inside] = segment.vectors.cosines(query, rows[inside] - span.start)
+        return cosine

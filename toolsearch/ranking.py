@@ -1,0 +1,111 @@
+"""From evidence to order: fusion of both kinds, a calibrated score, and a place for everybody's servers."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from toolsearch.corpus import Candidates
+from toolsearch.embedding.registry import Background
+from toolsearch.lexical import Scores
+from toolsearch.match import Match
+
+DENSE_WEIGHT = 0.6
+"""Share of the dense side; the optimum is flat."""
+
+PSEUDO_TOOLS = 20.0
+"""How many tools of an average catalog stand behind a query's statistics: a catalog of one has no deviation of its own."""
+
+LEXICAL_PRIOR = 0.1
+"""BM25's deviation in an average catalog, as a share of the most the query can attain there."""
+
+DEPTH = 256
+"""Rows each side proposes; fusing more changes no measured figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The candidates' parts of evidence and what they add up to; arrays of shape (m,) in the candidates' order."""
+
+    dense: Scores
+    lexical: Scores
+    fused: Scores
+    score: Scores
+
+
+def fuse(candidates: Candidates, background: Background, *, weight: float = DENSE_WEIGHT) -> Ranked:
+    """Both sides in standard deviations above what the query gets in this catalog, weighted, and the score of that."""
+    mean, deviation = _shrunk(
+        candidates.n, candidates.cosine_mean, candidates.cosine_deviation, background.mean, background.deviation
+    )
+    dense = (candidates.cosine - mean) / deviation
+    usual, spread = _shrunk(
+        candidates.n, candidates.bm25_mean, candidates.bm25_deviation, 0.0, LEXICAL_PRIOR * candidates.attainable
+    )
+    lexical = (candidates.bm25 - usual) / spread if spread > 0 else np.zeros_like(candidates.bm25)
+    fused = weight * dense + (1 - weight) * lexical
+    best_lexical = (candidates.attainable - usual) / spread if spread > 0 else 0.0
+    best = weight * (1 - mean) / deviation + (1 - weight) * best_lexical
+    return Ranked(dense, lexical, fused, calibrate(fused, best))
+
+
+def calibrate(fused: Scores, best: float) -> Scores:
+    """Fused evidence as a share of what a perfect match would have: 0 is an unrelated tool, 1 a perfect one."""
+    return np.clip(fused / best, 0.0, 1.0) if best > 0 else np.zeros_like(fused)
+
+
+def _shrunk(n: int, mean: float, deviation: float, prior_mean: float, prior_deviation: float) -> tuple[float, float]:
+    """Mean and deviation of n observed values and `PSEUDO_TOOLS` of the prior, pooled."""
+    total = n + PSEUDO_TOOLS
+    pooled = (n * mean + PSEUDO_TOOLS * prior_mean) / total
+    square = (n * (deviation**2 + mean**2) + PSEUDO_TOOLS * (prior_deviation**2 + prior_mean**2)) / total
+    return pooled, max(square - pooled**2, 0.0) ** 0.5
+
+
+class Picker:
+    """Takes matches best first until k are together; a server that has had its share waits until places remain."""
+
+    def __init__(self, k: int, *, floor: float | None = None, max_per_server: int | None = None) -> None:
+        self._k = k
+        self._floor = floor
+        self._cap = max_per_server
+        self._taken: Counter[str] = Counter()
+        self._kept: list[Match] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self._kept) >= self._k
+
+    def proposals(self, ranking: Iterable[Match]) -> Iterator[Match]:
+        """The matches to decide about, in turn: `keep` the ones that are allowed. Nobody is asked about a match that
+        would not be shown. Names that were typed are under no floor and no cap."""
+        waiting: list[Match] = []
+        for match in ranking:
+            typed = match.evidence.reason != "ranked"
+            if self.full or not (typed or self._floor is None or match.score >= self._floor):
+                break
+            if waiting and match.rank > DEPTH:
+                break  # whoever comes after that many is no competitor
+            if typed or self._has_place(match):
+                yield match
+            else:
+                waiting.append(match)
+        for match in waiting:
+            if self.full:
+                return
+            yield match
+
+    def keep(self, match: Match) -> None:
+        """Count a match in."""
+        self._kept.append(match)
+        if match.tool.server is not None:
+            self._taken[match.tool.server] += 1
+
+    def picked(self) -> list[Match]:
+        """The matches kept, in rank order, ranks counted anew from 1."""
+        kept = sorted(self._kept, key=lambda match: match.rank)
+        return [replace(match, rank=place) for place, match in enumerate(kept, 1)]
+
+    def _has_place(self, match: Match) -> bool:
+        return self._cap is None or match.tool.server is None or self._taken[match.tool.server] < self._cap
