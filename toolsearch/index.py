@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolsearch.embedding.encoder import Vectors
+from toolsearch.embedding.vectors import unit_rows
 from toolsearch.errors import VectorError
 from toolsearch.moments import Moments
 
@@ -22,9 +23,6 @@ Selection: TypeAlias = npt.NDArray[np.bool_]
 
 Rough: TypeAlias = npt.NDArray[np.float32]
 """Cosines as faiss rounds them, best first."""
-
-UNIT_TOLERANCE = 1e-3
-"""How far a row's length may be from 1: float32 of any encoder is within 1e-6, half precision within 1e-3."""
 
 _DIRECT = 256
 """Selections up to this size are scored without faiss: cheaper than walking all rows past a selector."""
@@ -47,7 +45,7 @@ class VectorIndex:
         """Raises:
         VectorError: not a matrix of finite unit rows at least one wide.
         """
-        rows = _checked(vectors)
+        rows = unit_rows(vectors)
         import faiss  # noqa: PLC0415 - heavy; not on `import toolsearch`
 
         self._faiss: Any = faiss
@@ -84,7 +82,7 @@ class VectorIndex:
         Raises:
             VectorError: not finite unit rows of this index's width.
         """
-        self._flat.add(_checked(vectors, self.dim))
+        self._flat.add(unit_rows(vectors, dim=self.dim))
         self._moments = None
 
     def remove(self, rows: npt.ArrayLike) -> None:
@@ -125,7 +123,7 @@ class VectorIndex:
         """
         if k < 0:
             raise ValueError(f"k must not be negative; found {k}")
-        wanted = _checked(queries, self.dim)
+        wanted = unit_rows(queries, dim=self.dim)
         allowed = self._allowed(selection)
         k = min(k, len(self) if allowed is None else len(allowed))
         if k == 0 or len(wanted) == 0:
@@ -216,24 +214,8 @@ class VectorIndex:
         return np.ascontiguousarray(wanted, dtype=np.int64)
 
 
-def _checked(vectors: Vectors, dim: int | None = None) -> Vectors:
-    expected = f"finite unit rows of shape (n, {dim or 'dim'})"
-    if vectors.ndim != 2 or vectors.shape[1] != (dim or vectors.shape[1]) or vectors.shape[1] == 0:
-        raise VectorError(expected, f"shape {vectors.shape}")
-    if vectors.dtype.kind != "f":
-        raise VectorError(expected, f"numbers of type {vectors.dtype}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        rows: Vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    # A comparison with NaN is false, so this finds what is not finite, too.
-    wrong = np.flatnonzero(~(np.abs(lengths - 1) <= UNIT_TOLERANCE))
-    if len(wrong):
-        raise VectorError(expected, f"row {wrong[0]} of length {lengths[wrong[0]]:.6g} ({len(wrong)} such in all)")
-    return rows
-
-
 def _checked_query(query: Vectors, dim: int) -> Vectors:
     if query.ndim != 1:
         raise VectorError(f"one query of shape ({dim},)", f"shape {query.shape}; several go through search_many")
-    row: Vectors = _checked(query[None], dim)[0]
+    row: Vectors = unit_rows(query[None], dim=dim)[0]
     return row
