@@ -200,7 +200,7 @@ GOOD = unit(np.ones((2, DIM)))
         (np.zeros((2, DIM), dtype=np.float32), "row 0 of length 0"),
         (np.concatenate([GOOD, np.full((1, DIM), np.nan, dtype=np.float32)]), "row 2 of length nan"),
         (np.full((1, DIM), np.inf, dtype=np.float32), "length inf"),
-        (np.full((1, DIM), 1e300), "row 0 of length"),
+        (np.full((1, DIM), 1e300), "length inf"),
         (GOOD * np.float32(1.01), "length 1.01"),
         (GOOD[:, 1:], rf"shape \(2, {DIM - 1}\)"),
         (GOOD[0], rf"shape \({DIM},\)"),

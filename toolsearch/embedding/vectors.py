@@ -1,6 +1,7 @@
 """Unit rows: the check every vector passes at the door, whoever made it."""
 
 import numpy as np
+import numpy.typing as npt
 
 from toolsearch.embedding.encoder import Vectors
 from toolsearch.errors import VectorError
@@ -22,16 +23,23 @@ def unit_rows(vectors: Vectors, *, dim: int | None = None) -> Vectors:
         raise VectorError(expected, f"numbers of type {vectors.dtype}")
     with np.errstate(over="ignore", invalid="ignore"):
         rows: Vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    wrong = np.flatnonzero(~are_unit(rows))
+    lengths = _lengths(rows)
+    wrong = np.flatnonzero(~_near_one(lengths))
     if len(wrong):
-        length = np.linalg.norm(vectors[wrong[0]])
-        raise VectorError(expected, f"row {wrong[0]} of length {length:.6g} ({len(wrong)} such in all)")
+        raise VectorError(expected, f"row {wrong[0]} of length {lengths[wrong[0]]:.6g} ({len(wrong)} such in all)")
     return rows
 
 
-def are_unit(rows: Vectors) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def are_unit(rows: Vectors) -> npt.NDArray[np.bool_]:
     """Shape (n,): which rows are finite and of length 1."""
+    return _near_one(_lengths(rows))
+
+
+def _lengths(rows: Vectors) -> npt.NDArray[np.float64]:
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        # A comparison with NaN is false, so what is not finite is not unit.
-        return np.abs(lengths - 1) <= UNIT_TOLERANCE  # type: ignore[no-any-return]
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)), dtype=np.float64)
+
+
+def _near_one(lengths: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    # A comparison with NaN is false, so what is not finite is not near.
+    return np.asarray(np.abs(lengths - 1) <= UNIT_TOLERANCE)
