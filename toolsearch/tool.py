@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -52,12 +52,19 @@ class Tool(BaseModel):
     original: Any = Field(default=None, exclude=True, repr=False)
     """The foreign object this was read from; None where the tool was made here."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _id_is_name_by_default(cls, values: Any) -> Any:
-        if isinstance(values, dict) and not values.get("id") and isinstance(values.get("name"), str):
-            return {**{key: value for key, value in values.items() if key != "id"}, "id": values["name"]}
-        return values
+    @model_validator(mode="after")
+    def _id_is_name_by_default(self) -> Self:
+        if not self.id:
+            # Past the freeze and past `model_fields_set`: an id that was never given yields to a key.
+            self.__dict__["id"] = self.name
+            self.__pydantic_fields_set__.discard("id")
+        return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copied = super().model_copy(update=update, deep=deep)
+        # pydantic copies what cached_property left behind: the fingerprint of the old value.
+        copied.__dict__.pop("fingerprint", None)
+        return copied
 
     @property
     def unwrapped(self) -> Any:
