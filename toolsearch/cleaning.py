@@ -15,7 +15,9 @@ def clean(text: str, limit: int) -> str:
     head = text[: 4 * limit + 64]
     if not head.isascii() or not head.isprintable():
         head = "".join(
-            " " if char.isspace() else char for char in head if char.isspace() or unicodedata.category(char) not in _UNWANTED
+            " " if char.isspace() else char
+            for char in head
+            if char.isspace() or unicodedata.category(char) not in _UNWANTED
         )
     return _SPACE.sub(" ", head).strip()[:limit]
 

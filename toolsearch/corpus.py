@@ -1,5 +1,6 @@
 """The rows of a catalog, in segments that are built once and read together as if they were one."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from toolsearch.embedding.encoder import Vectors
-from toolsearch.index import Moments, VectorIndex
+from toolsearch.index import VectorIndex
 from toolsearch.lexical import LexicalIndex, Scores, Terms, bm25
+from toolsearch.moments import Moments
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 """Positions in a corpus, counted through its segments."""
@@ -53,9 +55,7 @@ class Candidates:
     """Shape (m,)."""
     cosine_mean: float
     cosine_deviation: float
-    bm25_mean: float
-    bm25_deviation: float
-    """Means and standard deviations over all n rows, selected or not."""
+    """Mean and standard deviation over all n live rows, selected or not, candidates or not."""
     attainable: float
     """The BM25 of a row that holds every term of the query many times over."""
     n: int
@@ -73,17 +73,17 @@ class Corpus:
         self.live = np.ones(self.size, bool) if live is None else live
         self.n = int(self.live.sum())
         bounds = np.cumsum([0, *(len(segment) for segment in segments)])
-        self._spans = [slice(int(start), int(stop)) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._spans = [slice(int(start), int(stop)) for start, stop in itertools.pairwise(bounds)]
 
     @cached_property
     def moments(self) -> Moments:
         """Of the live rows; computed at the first search."""
-        total = Moments.zero(self.segments[0].vectors.dim)
+        total = Moments.over(self.segments[0].vectors.vectors([]))
         for segment, span in zip(self.segments, self._spans, strict=True):
             total = total + segment.vectors.moments()
             hidden = np.flatnonzero(~self.live[span])
             if len(hidden):
-                total = total - Moments.from_rows(segment.vectors.vectors(hidden))
+                total = total - Moments.over(segment.vectors.vectors(hidden))
         return total
 
     def candidates(
@@ -108,17 +108,12 @@ class Corpus:
                 rows = np.union1d(rows, also[allowed[also]])
         cosine = self._cosines(query, rows)
         mean, deviation = self.moments.of(query) if self.n else (0.0, 0.0)
-        n = max(self.n, 1)
-        bm25_mean = float(scores.sum()) / n
-        variance = float(np.square(scores).sum()) / n - bm25_mean**2
         return Candidates(
             rows=rows.astype(np.int64),
             cosine=cosine,
             bm25=scores[rows],
             cosine_mean=mean,
             cosine_deviation=deviation,
-            bm25_mean=bm25_mean,
-            bm25_deviation=max(variance, 0.0) ** 0.5,
             attainable=attainable,
             n=self.n,
             complete=len(rows) == total,

@@ -20,9 +20,9 @@ class Evidence:
     bm25: float
     """Raw BM25 of the query's terms in the document, from 0."""
     lexical: float
-    """BM25 in standard deviations above the mean over this catalog."""
+    """BM25 weighted against the dense part."""
     fused: float
-    """The weighted sum that ranks."""
+    """The sum of dense and lexical part, which ranks."""
     reason: Reason
 
 

@@ -11,14 +11,15 @@ from toolsearch.embedding.registry import Background
 from toolsearch.lexical import Scores
 from toolsearch.match import Match
 
-DENSE_WEIGHT = 0.6
-"""Share of the dense side; the optimum is flat."""
+LEXICAL_WEIGHT = 0.25
+"""What one nat of BM25 is worth in standard deviations of the cosine; flat from 0.15 to 0.3.
+
+BM25 is a sum of inverse document frequencies, so it is in units of evidence already: dividing it by its own deviation
+over the catalog measures worse, and would make the weight depend on the size of the catalog.
+"""
 
 PSEUDO_TOOLS = 20.0
 """How many tools of an average catalog stand behind a query's statistics: a catalog of one has no deviation of its own."""
-
-LEXICAL_PRIOR = 0.1
-"""BM25's deviation in an average catalog, as a share of the most the query can attain there."""
 
 DEPTH = 256
 """Rows each side proposes; fusing more changes no measured figure."""
@@ -34,19 +35,13 @@ class Ranked:
     score: Scores
 
 
-def fuse(candidates: Candidates, background: Background, *, weight: float = DENSE_WEIGHT) -> Ranked:
-    """Both sides in standard deviations above what the query gets in this catalog, weighted, and the score of that."""
-    mean, deviation = _shrunk(
-        candidates.n, candidates.cosine_mean, candidates.cosine_deviation, background.mean, background.deviation
-    )
+def fuse(candidates: Candidates, background: Background, *, lexical_weight: float = LEXICAL_WEIGHT) -> Ranked:
+    """Cosine in standard deviations above what the query gets in this catalog, plus weighted BM25; and the score of that."""
+    mean, deviation = _shrunk(candidates, background)
     dense = (candidates.cosine - mean) / deviation
-    usual, spread = _shrunk(
-        candidates.n, candidates.bm25_mean, candidates.bm25_deviation, 0.0, LEXICAL_PRIOR * candidates.attainable
-    )
-    lexical = (candidates.bm25 - usual) / spread if spread > 0 else np.zeros_like(candidates.bm25)
-    fused = weight * dense + (1 - weight) * lexical
-    best_lexical = (candidates.attainable - usual) / spread if spread > 0 else 0.0
-    best = weight * (1 - mean) / deviation + (1 - weight) * best_lexical
+    lexical = lexical_weight * candidates.bm25
+    fused = dense + lexical
+    best = (1 - mean) / deviation + lexical_weight * candidates.attainable
     return Ranked(dense, lexical, fused, calibrate(fused, best))
 
 
@@ -55,11 +50,12 @@ def calibrate(fused: Scores, best: float) -> Scores:
     return np.clip(fused / best, 0.0, 1.0) if best > 0 else np.zeros_like(fused)
 
 
-def _shrunk(n: int, mean: float, deviation: float, prior_mean: float, prior_deviation: float) -> tuple[float, float]:
-    """Mean and deviation of n observed values and `PSEUDO_TOOLS` of the prior, pooled."""
+def _shrunk(candidates: Candidates, background: Background) -> tuple[float, float]:
+    """Mean and deviation of the query's n cosines and of `PSEUDO_TOOLS` unrelated ones of the model, pooled."""
+    n, mean, deviation = candidates.n, candidates.cosine_mean, candidates.cosine_deviation
     total = n + PSEUDO_TOOLS
-    pooled = (n * mean + PSEUDO_TOOLS * prior_mean) / total
-    square = (n * (deviation**2 + mean**2) + PSEUDO_TOOLS * (prior_deviation**2 + prior_mean**2)) / total
+    pooled = (n * mean + PSEUDO_TOOLS * background.mean) / total
+    square = (n * (deviation**2 + mean**2) + PSEUDO_TOOLS * (background.deviation**2 + background.mean**2)) / total
     return pooled, max(square - pooled**2, 0.0) ** 0.5
 
 

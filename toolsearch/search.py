@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -177,19 +176,29 @@ class ToolSearch:
         live[[self.catalog.position(name) for name in replaced]] = False
         return View([*self.catalog, *tools], Corpus(segments, live), self._background)
 
+    def close(self) -> None:
+        """Release the vector cache; searching goes on without it. May be called again."""
+        self.encoder.close()
+
     def _select(self, where: Where) -> Selection:
         return np.fromiter((where(tool) for tool in self.catalog), bool, len(self.catalog))
 
     def _assemble(self, tools: Sequence[Tool]) -> Segment:
-        rows = {tool.fingerprint: self._rows.get(tool.fingerprint) for tool in tools}
-        unseen = {tool.fingerprint: tool for tool in tools if rows[tool.fingerprint] is None}
+        rows: dict[str, Row] = {}
+        unseen: dict[str, Tool] = {}
+        for tool in tools:
+            row = self._rows.get(tool.fingerprint)
+            if row is None:
+                unseen[tool.fingerprint] = tool
+            else:
+                rows[tool.fingerprint] = row
         if unseen:
             documents = [
                 render(tool, count=self.encoder.count_tokens, limit=self.encoder.max_tokens) for tool in unseen.values()
             ]
             vectors = self.encoder.encode([document.text for document in documents], "document")
-            for fingerprint, document, vector in zip(unseen, documents, vectors, strict=True):
-                row = Row(vector, Terms.of(document.text))
+            for (fingerprint, tool), document, vector in zip(unseen.items(), documents, vectors, strict=True):
+                row = Row(vector, Terms.of(document.text, name=tool.name))
                 rows[fingerprint] = row
                 self._rows.put(fingerprint, row)
-        return Segment([row for tool in tools if (row := rows[tool.fingerprint]) is not None], self.encoder.dim)
+        return Segment([rows[tool.fingerprint] for tool in tools], self.encoder.dim)

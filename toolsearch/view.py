@@ -100,7 +100,9 @@ class View:
         ordered: list[int] = order.tolist()
         same = np.flatnonzero(np.diff(ranked.fused[order]) == 0)
         for start, stop in _stretches(same.tolist()):
-            ordered[start:stop] = sorted(ordered[start:stop], key=lambda place: self._name_order(int(found.rows[place])))
+            ordered[start:stop] = sorted(
+                ordered[start:stop], key=lambda place: self._name_order(int(found.rows[place]))
+            )
         return ordered
 
     def _name_order(self, position: int) -> tuple[str, str, int]:
