@@ -15,8 +15,8 @@ Role = Literal["system", "user", "assistant", "tool", "unknown"]
 """Who speaks; `developer` counts as system, `unknown` is a message of no shape above."""
 
 _TEXT_KINDS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
-_IMAGE_KINDS = frozenset({"image", "image_url", "input_image"})
-_FILE_KINDS = frozenset({"file", "input_file", "document", "audio", "input_audio", "video"})
+IMAGE_KINDS = frozenset({"image", "image_url", "input_image"})
+FILE_KINDS = frozenset({"file", "input_file", "document", "audio", "input_audio", "video"})
 _ITEM_KINDS = frozenset({"reasoning", "item_reference", "compaction", "mcp_list_tools", "mcp_approval_request"})
 _ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -189,9 +189,9 @@ def _block(role: Role, block: object, kind: str | None) -> Text | Media | Opaque
     text = field(block, "text")
     if kind in _TEXT_KINDS and isinstance(text, str):
         return Text(role, text)
-    if kind in _IMAGE_KINDS:
+    if kind in IMAGE_KINDS:
         return Media(role, "image")
-    if kind in _FILE_KINDS:
+    if kind in FILE_KINDS:
         source = field(block, "source")
         plain = _string(field(source, "type")) == "text"  # Anthropic's document of plain text
         written = field(source, "data") if plain else None
