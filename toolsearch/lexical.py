@@ -23,6 +23,10 @@ K1 = 1.5
 B = 0.75
 """How much a long document is held against itself. Both measured, both flat around here."""
 
+UNSEEN = 100
+"""Tools without any of the query's terms that are counted along, so that a term says about as much in a catalog of 5
+tools as of 5,000; without them the first would have hardly any lexical evidence."""
+
 FUNCTION_WORDS = frozenset(
     [
         "a",
@@ -194,11 +198,15 @@ class LexicalIndex:
 
 
 def bm25(
-    indexes: Sequence[LexicalIndex], query: Terms, live: Sequence[npt.NDArray[np.bool_] | None] | None = None
+    indexes: Sequence[LexicalIndex],
+    query: Terms,
+    live: Sequence[npt.NDArray[np.bool_] | None] | None = None,
+    *,
+    unseen: int = UNSEEN,
 ) -> tuple[Scores, float]:
     """BM25 of a query over the rows of several indexes, end to end, as if they were one; and the most it could be.
 
-    Lucene's form: idf = ln(1 + (n - df + .5) / (df + .5)), tf / (tf + k1 (1 - b + b len / mean len)), each query term
+    Lucene's form: idf = ln(1 + (n + unseen - df + .5) / (df + .5)), tf / (tf + k1 (1 - b + b len / mean len)), each query term
     once. Rows that are not `live` count in no statistic and score 0. Shape (n of all,), every score >= 0.
     """
     masks = list(live) if live is not None else [None] * len(indexes)
@@ -218,7 +226,7 @@ def bm25(
         rows = np.concatenate([rows + offset for (rows, _), offset in zip(found, offsets[:-1], strict=True)])
         counts = np.concatenate([counts for _, counts in found])
         df = int(alive[rows].sum())
-        idf = float(np.log1p((n - df + 0.5) / (df + 0.5)))
+        idf = float(np.log1p((n + unseen - df + 0.5) / (df + 0.5)))
         attainable += idf
         scores[rows] += idf * counts / (counts + K1 * (1 - B + B * lengths[rows] / mean))
     scores[~alive] = 0.0
