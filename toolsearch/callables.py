@@ -4,12 +4,11 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from toolsearch.docstrings import read_docstring
 from toolsearch.errors import InvalidToolError
+from toolsearch.function_memory import FunctionMemory
 from toolsearch.shapes import rebind
 from toolsearch.signatures import Signature, read_signature
 from toolsearch.tool import Tool, make_tool
@@ -37,8 +36,7 @@ class _Inside:
 
 
 # By function, never by tool: two requests that bring one function share what it says of itself, not the tool.
-_described: WeakKeyDictionary[Any, dict[tuple[object, ...], Described]] = WeakKeyDictionary()
-_lock = Lock()
+_described: FunctionMemory[Described] = FunctionMemory()
 
 
 def tool_from_callable(function: Callable[..., Any], *, key: str | None = None) -> Tool:
@@ -64,15 +62,10 @@ def describe(function: Callable[..., Any], *, key: str | None = None) -> Describ
     """
     inside = _inside(function)
     variant = (key, inside.positional, inside.named, inside.method)
-    try:
-        with _lock:
-            known = _described.get(inside.function, {}).get(variant)
-    except TypeError:  # cannot be referenced weakly, or not hashed
-        return _describe(function, inside, key)
+    known = _described.get(inside.function, variant)
     if known is None:
         known = _describe(function, inside, key)
-        with _lock:
-            _described.setdefault(inside.function, {})[variant] = known
+        _described.put(inside.function, variant, known)
     return known
 
 
@@ -93,10 +86,14 @@ def _inside(function: Any) -> _Inside:
     return _Inside(function, positional, named, method=False)
 
 
+def _core(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
 def _describe(function: Any, inside: _Inside, key: str | None) -> Described:
-    core = function
-    while isinstance(core, partial):
-        core = core.func
+    core = _core(function)
     name = getattr(core, "__name__", type(core).__name__)
     if name == _LAMBDA:
         if key is None:
@@ -122,7 +119,8 @@ def _describe(function: Any, inside: _Inside, key: str | None) -> Described:
 
 
 def _executor(function: Callable[..., Any], signature: Signature) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+    core = _core(function)
+    if inspect.iscoroutinefunction(core if inspect.isroutine(core) else type(core).__call__):
 
         async def run_async(**arguments: Any) -> Any:
             positional, named = signature.arguments(arguments, function)

@@ -76,39 +76,44 @@ def as_tools_leniently(tools: Mapping[str, object] | Iterable[object]) -> tuple[
         except ToolError as error:
             bad.append(error)
         except Exception as error:  # noqa: BLE001 - a foreign object may raise anything from a property
-            bad.append(InvalidToolError(key or place, "tool", f"reading it raised {type(error).__name__}: {error}"))
+            bad.append(InvalidToolError(_named(place), "tool", f"reading it raised {type(error).__name__}: {error}"))
     return good, bad
 
 
-def _items(tools: object) -> Iterator[tuple[str, str | None, object]]:
+def _items(tools: object) -> Iterator[tuple[int | str, str | None, object]]:
+    """Each with its place and its key."""
     if isinstance(tools, Mapping):
         for key, item in tools.items():
             if not isinstance(key, str) or not key:
                 raise InvalidToolError(repr(key), "key", "a mapping of tools has names as its keys")
             yield key, key, item
     elif isinstance(tools, Iterable) and not isinstance(tools, (str, bytes)):
-        for position, item in enumerate(tools):
-            yield f"number {position}", None, item
+        for position, item in enumerate(tools, 1):
+            yield position, None, item
     else:
         raise InvalidToolError(
             UNNAMED, "tools", f"expected a mapping or an iterable of tools, got {type(tools).__name__}"
         )
 
 
-def _read_at(place: str, key: str | None, item: object) -> Iterable[Tool]:
+def _read_at(place: int | str, key: str | None, item: object) -> Iterable[Tool]:
     try:
         return _read(item, key)
     except InvalidToolError as error:
         if error.tool != UNNAMED:
             raise
-        raise InvalidToolError(place, error.field, error.reason) from error
+        raise InvalidToolError(_named(place), error.field, error.reason) from error
+
+
+def _named(place: int | str) -> str:
+    return place if isinstance(place, str) else f"number {place}"
 
 
 def _read(item: object, key: str | None) -> list[Tool]:
     for reader in _readers:
         if (tools := reader(item, key)) is not None:
             return list(tools)
-    if isinstance(item, Mapping):
+    if type(item) is dict or isinstance(item, Mapping):  # asking an ABC costs more than reading a known definition
         return tools_from_mapping(item, key=key)
     if isinstance(item, Tool):
         given = key is None or "id" in item.model_fields_set

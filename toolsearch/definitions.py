@@ -37,8 +37,10 @@ def read_definition(definition: dict[str, Any], key: str | None, server: str | N
     label = next((text for text in (name, own_id, key) if isinstance(text, str) and text), UNNAMED)
     if name is None:
         name = own_id or key  # Mastra's tools have an id and no name; in a mapping the key may be all there is
-    if name is None:
-        raise InvalidToolError(label, "name", "a tool needs a name")
+    if not isinstance(name, str) or not name:
+        raise InvalidToolError(label, "name", f"a tool needs a name, a text; got {name!r:.50}")
+    if own_id is not None and not isinstance(own_id, str):
+        raise InvalidToolError(label, "id", f"expected a text, got {type(own_id).__name__}")
     _refuse_provider_tool(body, label)
     fields = {field: body[field] for field in _OWN_KEYS if body.get(field) is not None}
     fields["name"] = name

@@ -10,11 +10,13 @@ from pydantic import BaseModel
 
 from toolsearch.definitions import OUTPUT_KEYS, SCHEMA_KEYS, UNNAMED, read_definition
 from toolsearch.errors import InvalidToolError
+from toolsearch.snapshots import Snapshot
 from toolsearch.tool import Tool
 
 # One step of an agent may bring thousands of definitions; one longer than this is not worth its place.
 _REMEMBERED = 16_384
 _LONGEST_REMEMBERED = 65_536
+_SIGHTED = 4_096
 
 
 def tools_from_mapping(definition: Mapping[str, Any], *, key: str | None = None) -> list[Tool]:
@@ -37,17 +39,23 @@ def tool_from_mapping(definition: Mapping[str, Any], *, key: str | None = None, 
     Raises:
         InvalidToolError: a field is missing or has the wrong shape.
     """
-    if type(definition) is dict:
-        try:
-            # Format 4 is the fastest. It may write equal values in more than one way, which costs a second
-            # reading; two different values never share a form.
-            content = marshal.dumps(definition, 4)
-        except ValueError:
-            pass  # holds something beyond plain JSON: read each time
-        else:
-            if len(content) <= _LONGEST_REMEMBERED:
-                return rebind(_read_content(content, key, server), definition)
-    return rebind(_read(definition, key, server), definition, _executor(definition))
+    if type(definition) is not dict:
+        return rebind(_read(definition, key, server), definition, _executor(definition))
+    sighting = _sighting(id(definition), key, server)
+    tool, snapshot = sighting[0]
+    if tool is not None and snapshot is not None and snapshot.matches(definition):
+        return rebind(tool, definition)
+    try:
+        # Format 4 is the fastest. It may write equal values in more than one way, which costs a second
+        # reading; two different values never share a form.
+        content = marshal.dumps(definition, 4)
+    except ValueError:  # holds something beyond plain JSON: read each time
+        return rebind(_read(definition, key, server), definition, _executor(definition))
+    if len(content) > _LONGEST_REMEMBERED:
+        return rebind(_read(definition, key, server), definition)
+    known = _read_content(content, key, server)
+    sighting[0] = (known, _snapshot(definition) if known is tool else None)
+    return rebind(known, definition)
 
 
 def tool_from_object(item: object, *, key: str | None = None) -> Tool | None:
@@ -62,16 +70,23 @@ def tool_from_object(item: object, *, key: str | None = None) -> Tool | None:
     return rebind(tool_from_mapping(definition, key=key), item, item if callable(item) else None)
 
 
-_set = object.__setattr__
+# The setters behind the slots of a pydantic model: `Tool` itself is frozen, and validating again would cost tenfold.
+_new = object.__new__
+_set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def rebind(tool: Tool, original: object, executor: Callable[..., Any] | None = None) -> Tool:
     """The same tool, read from another object; nothing is validated again and the known fingerprint is kept."""
-    bound = Tool.__new__(Tool)
-    _set(bound, "__dict__", {**tool.__dict__, "original": original, "executor": executor})
-    _set(bound, "__pydantic_fields_set__", tool.__pydantic_fields_set__)
-    _set(bound, "__pydantic_extra__", None)
-    _set(bound, "__pydantic_private__", None)
+    bound = _new(Tool)
+    values = bound.__dict__
+    values.update(tool.__dict__)
+    values["original"] = original
+    values["executor"] = executor
+    _set_fields_set(bound, tool.__pydantic_fields_set__)
+    _set_extra(bound, None)
+    _set_private(bound, None)
     return bound
 
 
@@ -79,6 +94,20 @@ def rebind(tool: Tool, original: object, executor: Callable[..., Any] | None = N
 def _read_content(content: bytes, key: str | None, server: str | None) -> Tool:
     # Loaded from the bytes, so that nothing remembered is shared with the caller's own, changeable object.
     return read_definition(marshal.loads(content), key, server)  # noqa: S302 - bytes that this module wrote
+
+
+@lru_cache(maxsize=_SIGHTED)
+def _sighting(identity: int, key: str | None, server: str | None) -> list[tuple[Tool | None, Snapshot | None]]:  # noqa: ARG001 - the key
+    """What was last read from the object at this address: a hint where to look first, checked against a snapshot."""
+    return [(None, None)]
+
+
+def _snapshot(definition: dict[str, Any]) -> Snapshot | None:
+    # Worth its price only for an object that comes again; the second sighting says that it does.
+    try:
+        return Snapshot(definition)
+    except ValueError:
+        return None
 
 
 def _read(definition: Mapping[str, Any], key: str | None, server: str | None) -> Tool:
@@ -118,8 +147,13 @@ def _attributes(item: object) -> dict[str, Any] | None:
         plain: dict[str, Any] = _plain({field: value for field, value in found.items() if value is not None})
         return plain
     if isinstance(item, BaseModel):
-        dumped: dict[str, Any] = _plain(item)
-        return dumped if "name" in dumped or isinstance(dumped.get("function"), dict) else None
+        try:
+            dumped: dict[str, Any] = _plain(item)
+        except ValueError:
+            return None  # a framework's own object, with functions and clients inside
+        # A class that describes itself otherwise must not pass for a tool without parameters.
+        described = isinstance(dumped.get("function"), dict) or any(field in dumped for field in SCHEMA_KEYS)
+        return dumped if described else None
     return None
 
 
