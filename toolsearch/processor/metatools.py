@@ -5,8 +5,10 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from toolsearch.tool import Tool
+from toolsearch.transcript import LOAD_TOOL as LOAD
+from toolsearch.transcript import SEARCH_TOOLS as SEARCH
+from toolsearch.transcript import UNLOAD_TOOL as UNLOAD
 
-SEARCH, LOAD, UNLOAD = "search_tools", "load_tool", "unload_tool"
 RESERVED = frozenset({SEARCH, LOAD, UNLOAD})
 """Names no other tool may bear."""
 

@@ -16,11 +16,9 @@ from toolsearch.processor.history import Verdict
 from toolsearch.processor.metatools import SearchArguments
 from toolsearch.ranking import Picker
 from toolsearch.tool import Tool
+from toolsearch.transcript import RECEIPT_TYPE, RECEIPT_VERSION
 from toolsearch.view import refusal
 from toolsearch.waiting import Waiting
-
-RECEIPT_TYPE = "tool-search-auto-load"
-RECEIPT_VERSION = 1
 
 DESCRIPTION = 150
 """Characters of a description in a result."""
