@@ -6,7 +6,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := check
-.PHONY: run test test-fast check format cov mutants clean
+.PHONY: run test test-fast check format cov mutants docs docs-check clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,7 @@ check: $(VENV)/.installed-dev  ## format, lint, types, layers, fast tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m pytest -q -m "not model"
 
 format: $(VENV)/.installed-dev  ## rewrite in the house format
@@ -44,6 +45,12 @@ cov: $(VENV)/.installed-dev  ## branch coverage of toolsearch/, floor 95
 
 mutants: $(VENV)/.installed-dev  ## break each rule on purpose; fail where no test notices
 	$(BIN)/python tests/mutants/run.py
+
+docs: $(VENV)/.installed-dev  ## rewrite what the documentation copies from the code
+	$(BIN)/python docs/generate.py
+
+docs-check: $(VENV)/.installed-dev  ## fail where the documentation is behind the code
+	$(BIN)/python docs/generate.py --check
 
 clean:
 	rm -rf $(VENV) dist build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
