@@ -23,7 +23,7 @@ SERVICES = (
 )
 """Well-known ones with about 1,900 operations: many enough to drown a prompt, few enough to embed within a minute or two."""
 
-_DESCRIPTION = 400
+_DESCRIPTION = 300
 """Characters kept of an operation's documentation, in whole sentences."""
 
 

@@ -9,8 +9,8 @@ from toolsearch.demo.prose import first_sentences
 if TYPE_CHECKING:
     from botocore.model import Shape, StructureShape
 
-_NOTE = 200
-"""Characters of a member's documentation that are kept: what the index reads of it."""
+_NOTE = 120
+"""Characters of a member's documentation that are kept."""
 _PLAIN: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "character": {"type": "string", "minLength": 1, "maxLength": 1},

@@ -1,0 +1,1 @@
+"""What the command line shows, and what it measures to show it."""
