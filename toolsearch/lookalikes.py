@@ -2,8 +2,9 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 _ASCII_TWINS = str.maketrans("1I|0", "lllO")
 
@@ -19,22 +20,37 @@ def skeletons(text: str) -> tuple[str, str]:
     return plain.casefold(), plain.translate(_ASCII_TWINS)
 
 
-def look_alikes(names: Iterable[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+class Spelling(NamedTuple):
+    """One name that somebody reads, and whose it is."""
+
+    text: str
+    owner: int
+    cased: bool = True
+    """Whether a difference in case alone counts: titles repeat in any case, callable names must not."""
+
+
+def look_alikes(spellings: Iterable[Spelling]) -> list[tuple[str, str]]:
     """Pairs of different names that look alike and belong to different owners, in the order met, each once.
 
     Of several that all look alike each is paired with the first: as many pairs as names, whatever an attacker sends.
     """
-    groups: defaultdict[tuple[int, str], dict[str, int]] = defaultdict(dict)
-    for name, owner in names:
-        for kind, skeleton in enumerate(skeletons(name)):
-            groups[kind, skeleton].setdefault(name, owner)
+    groups: defaultdict[tuple[int, str], dict[str, set[Spelling]]] = defaultdict(dict)
+    for spelling in spellings:
+        for kind, skeleton in enumerate(skeletons(spelling.text)):
+            groups[kind, skeleton].setdefault(spelling.text, set()).add(spelling)
     pairs: dict[tuple[str, str], None] = {}
     for group in groups.values():
-        (first, owner), *others = group.items()
-        for second, other in others:
-            if owner != other:
-                pairs.setdefault((first, second))
-    return iter(pairs)
+        (first, known), *others = group.items()
+        for text, met in others:
+            if len({spelling.owner for spelling in known | met}) > 1 and (
+                first.casefold() != text.casefold() or (_cased(known) and _cased(met))
+            ):
+                pairs.setdefault((first, text))
+    return list(pairs)
+
+
+def _cased(spellings: Iterable[Spelling]) -> bool:
+    return any(spelling.cased for spelling in spellings)
 
 
 @lru_cache(maxsize=4096)

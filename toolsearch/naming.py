@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from toolsearch.callable_names import is_legal, legal_name, with_digest
 from toolsearch.errors import DuplicateToolError, IllegalNameError, ReservedNameError
-from toolsearch.lookalikes import look_alikes
+from toolsearch.lookalikes import Spelling, look_alikes
 from toolsearch.owners import owner, same
 from toolsearch.tool import Tool
 
@@ -73,14 +73,14 @@ def _warn(tools: Collection[Tool]) -> None:
         logger.warning("Tools without a description are found by name and parameters only: %s", _listed(silent))
 
 
-def _spelled(tools: Iterable[Tool]) -> Iterator[tuple[str, int]]:
+def _spelled(tools: Iterable[Tool]) -> Iterator[Spelling]:
     for place, tool in enumerate(tools):
         for name in dict.fromkeys((tool.id, *tool.aliases)):
-            yield name, place
-        # Titles and short names repeat between servers; that two differ in case alone tells nothing about them.
+            yield Spelling(name, place)
+        # Titles and short names repeat between servers.
         for name in dict.fromkeys((tool.name, tool.title or "")):
             if name and name != tool.id:
-                yield name.casefold(), place
+                yield Spelling(name, place, cased=False)
 
 
 def _listed(items: list[str]) -> str:
