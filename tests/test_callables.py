@@ -438,6 +438,13 @@ def test_a_builtin_with_a_signature_is_a_tool() -> None:
     assert run(divmod, x=7, y=2) == (3, 1)
 
 
+def test_what_cannot_be_referenced_weakly_is_read_each_time() -> None:
+    slot = str.__len__
+    assert (as_tool(slot).parameters["properties"], as_tool(slot).executor) == ({}, None)
+    bound = "four".__len__
+    assert [run(bound), run(bound)] == [4, 4]
+
+
 def test_a_builtin_without_a_signature_is_refused() -> None:
     with pytest.raises(InvalidToolError, match="cannot be read"):
         as_tool(max)
@@ -564,6 +571,28 @@ def test_functions_of_one_code_that_differ_in_a_hint_are_told_apart() -> None:
         return tool
 
     assert [properties(request(hint))["value"]["type"] for hint in (int, str)] == ["integer", "string"]
+
+
+def test_hints_in_text_mean_what_each_namespace_means() -> None:
+    source = "def tool(value: 'Kind'): return value"
+    code = compile(source, "tool.py", "exec")
+    schemas = []
+    for kind in (int, str):
+        scope: dict[str, Any] = {"Kind": kind, "__name__": __name__}
+        exec(code, scope)
+        schemas.append(properties(scope["tool"]))
+    assert schemas == [{"value": {"type": "integer"}}, {"value": {"type": "string"}}]
+
+
+def test_a_module_gives_its_functions_made_anew_one_reading() -> None:
+    def request() -> Callable[..., Any]:
+        def tool(value: "Color") -> Any:
+            return value
+
+        return tool
+
+    assert describe(request()) is describe(request())
+    assert run(request(), value="red") is Color.RED
 
 
 def test_what_is_remembered_keeps_no_function_alive() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from enum import Enum
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 
 from toolsearch.catalog import as_tool, as_tools
 from toolsearch.errors import InvalidToolError
+from toolsearch.snapshots import Snapshot
 from toolsearch.tool import EMPTY_SCHEMA, Tool
 from toolsearch.wire import to_anthropic, to_mcp, to_openai, to_responses
 
@@ -229,6 +231,46 @@ def test_threads_read_each_its_own() -> None:
     for thread in threads:
         thread.join()
     assert found == [[True] * 200] * 40
+
+
+def test_tuples_are_lists() -> None:
+    schema = {"type": "object", "properties": {"a": {"enum": ("x", "y")}}, "required": ("a",)}
+    definition = {"name": "n", "tags": ("one",), "category": "two", "parameters": schema}
+    tools = [as_tool(definition) for _ in range(4)]
+    assert [tool.tags for tool in tools] == [("one", "two")] * 4
+    assert tools[-1].parameters["properties"] == {"a": {"enum": ["x", "y"]}}
+
+
+def test_a_set_changed_in_place_is_read_anew() -> None:
+    definition: dict[str, Any] = {"name": "n", "tags": {"one"}}
+    for _ in range(4):
+        as_tool(definition)
+    definition["tags"].add("two")
+    assert set(as_tool(definition).tags) == {"one", "two"}
+
+
+def test_members_of_an_enum_are_their_values() -> None:
+    class Kind(Enum):
+        OBJECT = "object"
+
+    assert as_tool({"name": "n", "parameters": {"type": Kind.OBJECT}}).parameters == {"type": "object"}
+
+
+def test_a_snapshot_of_what_is_nested_too_deeply_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    with pytest.raises(ValueError, match="nested too deeply"):
+        Snapshot(deep)
+
+
+def test_a_model_full_of_machinery_is_no_definition() -> None:
+    class Framework(BaseModel):
+        name: str
+        run: Any
+
+    with pytest.raises(InvalidToolError, match="is no tool"):
+        as_tool(Framework(name="n", run=object()))
 
 
 def test_a_mapping_that_is_no_dict_is_read() -> None:

@@ -1,6 +1,5 @@
 """A docstring: what a function says about itself and its parameters, in Google, NumPy or Sphinx style."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,10 +20,7 @@ def read_docstring(text: str | None) -> Docstring:
     """The style is recognised; what follows none of them is description as it stands."""
     if not text or not text.strip():
         return Docstring("", {})
-    try:
-        parsed = docstring_parser.parse(text)
-    except docstring_parser.ParseError:
-        return Docstring(inspect.cleandoc(text), {})
+    parsed = docstring_parser.parse(text)  # takes any text: what one style refuses another reads
     parts = [part.strip() for part in (parsed.short_description, parsed.long_description) if part]
     parameters = {
         # NumPy lists several parameters of one description as `a, b`; stars mark *args and **kwargs.

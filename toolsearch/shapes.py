@@ -93,7 +93,7 @@ def rebind(tool: Tool, original: object, executor: Callable[..., Any] | None = N
 @lru_cache(maxsize=_REMEMBERED)
 def _read_content(content: bytes, key: str | None, server: str | None) -> Tool:
     # Loaded from the bytes, so that nothing remembered is shared with the caller's own, changeable object.
-    return read_definition(marshal.loads(content), key, server)  # noqa: S302 - bytes that this module wrote
+    return _read(marshal.loads(content), key, server)  # noqa: S302 - bytes that this module wrote
 
 
 @lru_cache(maxsize=_SIGHTED)

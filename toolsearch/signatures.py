@@ -130,10 +130,10 @@ def _signature(
     try:
         model = _model(tool, taken, open_ended=open_ended)
         schema = model.model_json_schema(schema_generator=_Schema)
-    except Exception:
+    except Exception as error:
         usable = [parameter for parameter in taken if _has_schema(tool, parameter)]
         if len(usable) == len(taken):
-            raise
+            raise InvalidToolError(tool, "signature", f"has no JSON Schema ({error})") from error
         return _signature(tool, usable, documented, open_ended=open_ended, needs_context=needs_context)
     properties = schema.get("properties", {})
     for parameter in taken:
