@@ -198,6 +198,20 @@ def test_values_that_only_python_calls_equal_are_told_apart(was: Any, becomes: A
     assert repr(default) == repr(becomes)
 
 
+def test_the_same_definition_unchanged_becomes_the_same_tool() -> None:
+    definition = copy.deepcopy(SHAPES["mcp"])
+    tools = [as_tool(definition) for _ in range(4)]
+    assert tools[-1] is tools[-2]
+
+
+def test_a_provenance_mark_set_in_place_is_read() -> None:
+    definition: dict[str, Any] = {"name": "n", "_meta": {"toolsearch/fingerprint": "old"}}
+    for _ in range(4):
+        as_tool(definition)
+    definition["_meta"]["toolsearch/fingerprint"] = "new"
+    assert [as_tool(definition).provenance for _ in range(4)] == ["new"] * 4
+
+
 def test_what_a_caller_changes_later_reaches_no_other_definition() -> None:
     first, second = copy.deepcopy(SHAPES["mcp"]), copy.deepcopy(SHAPES["mcp"])
     as_tool(first)

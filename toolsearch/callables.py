@@ -9,7 +9,7 @@ from typing import Any
 from toolsearch.docstrings import read_docstring
 from toolsearch.errors import InvalidToolError
 from toolsearch.function_memory import FunctionMemory
-from toolsearch.shapes import rebind
+from toolsearch.reading import rebind
 from toolsearch.signatures import Signature, read_signature
 from toolsearch.tool import Tool, make_tool
 
