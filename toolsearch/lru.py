@@ -1,7 +1,7 @@
 """A bounded memory of the most recently used values, safe to share between threads."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -33,3 +33,9 @@ class LRU(Generic[K, V]):
             self._entries.move_to_end(key)
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
+
+    def drop(self, unwanted: Callable[[K], bool]) -> None:
+        """Forget the entries with these keys."""
+        with self._lock:
+            for key in [key for key in self._entries if unwanted(key)]:
+                del self._entries[key]

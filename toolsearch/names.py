@@ -40,6 +40,11 @@ class Names:
         found = self._by_key.get(squash(query), ())
         return ([] if exact is None else [exact]) + [position for position in found if position != exact]
 
+    def selected(self, name: str) -> list[int]:
+        """Positions a `select:` means by a name: the tool of that very id, else all that answer to the name."""
+        exact = self._by_id.get(name)
+        return self.spelled(name) if exact is None else [exact]
+
 
 def selected_names(query: str) -> list[str] | None:
     """The names a `select:` query asks for, in order, each once; None where it is no such query."""

@@ -81,13 +81,19 @@ class Picker:
             typed = match.evidence.reason != "ranked"
             if self.full or not (typed or self._floor is None or match.score >= self._floor):
                 break
-            if waiting and match.rank > DEPTH:
-                break  # whoever comes after that many is no competitor
-            if typed or self._has_place(match):
+            if match.rank > DEPTH:
+                # Whoever comes after that many is no competitor; where those who wait are denied, it has a place still.
+                yield from self._while_places(waiting)
+                waiting = []
+                yield from self._while_places([match])
+            elif typed or self._has_place(match):
                 yield match
             else:
                 waiting.append(match)
-        for match in waiting:
+        yield from self._while_places(waiting)
+
+    def _while_places(self, matches: Iterable[Match]) -> Iterator[Match]:
+        for match in matches:
             if self.full:
                 return
             yield match

@@ -1,40 +1,27 @@
 """An answer of `search_tools` made to fit what it may cost."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
-from toolsearch.cleaning import shorten
-from toolsearch.processor import texts
 from toolsearch.tokens import TokenCounter
 
-_LENGTHS = (100, 60, 30, 0)
-"""Characters of a description, tried one after the other."""
+DESCRIPTION = 150
+"""Characters of a description in a result."""
+
+_LENGTHS = (DESCRIPTION, 100, 60, 30, 0)
+"""Tried one after the other."""
 
 
-def fit(answer: dict[str, Any], budget: int, counter: TokenCounter) -> dict[str, Any]:
-    """The answer within `budget` tokens: descriptions shorten first, then results go from the end, and are counted.
+def fit(build: Callable[[int, int], dict[str, Any]], count: int, budget: int, counter: TokenCounter) -> dict[str, Any]:
+    """The first answer within `budget` tokens: descriptions shorten, then results go from the end; one always stays.
 
-    Under auto-load the receipt names what was activated, so nothing but descriptions is given up there.
+    `build` makes the answer of so many results, with so many characters of each description.
     """
-    if _cost(answer, counter) <= budget:
-        return answer
-    for length in _LENGTHS:
-        answer = {
-            **answer,
-            "results": [
-                {**result, "description": shorten(result["description"], length)} for result in answer["results"]
-            ],
-        }
-        if _cost(answer, counter) <= budget or ("activation" in answer and length == 0):
-            return answer
-    message, results = answer["message"], answer["results"]
-    for kept in range(len(results) - 1, 0, -1):
-        dropped = texts.dropped(len(results) - kept)
-        answer = {**answer, "results": results[:kept], "message": f"{message} {dropped}"}
-        if _cost(answer, counter) <= budget:
+    sizes = [(count, length) for length in _LENGTHS] + [(kept, 0) for kept in range(count - 1, 0, -1)]
+    answer: dict[str, Any] = {}
+    for kept, length in sizes:
+        answer = build(kept, length)
+        if counter(json.dumps(answer, ensure_ascii=False)) <= budget:
             break
     return answer
-
-
-def _cost(answer: dict[str, Any], counter: TokenCounter) -> int:
-    return counter(json.dumps(answer, ensure_ascii=False))

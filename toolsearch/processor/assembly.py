@@ -1,73 +1,20 @@
 """One step's tools put in their places: the caller's own, the pinned ones, and the catalog that is searched."""
 
-import hashlib
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 from toolsearch.callable_names import legal_name
-from toolsearch.catalog import Catalog, as_tools_leniently
+from toolsearch.catalog import as_tools_leniently
 from toolsearch.errors import DuplicateToolError
 from toolsearch.lru import LRU
 from toolsearch.owners import owner, same
 from toolsearch.processor.metatools import PROVENANCE, RESERVED
+from toolsearch.processor.stepcatalog import StepCatalog
 from toolsearch.search import ToolSearch
-from toolsearch.similar import Similar
 from toolsearch.tool import Tool
-from toolsearch.view import View
 
 logger = logging.getLogger(__name__)
-
-_told: LRU[tuple[str, str], bool] = LRU(10_000)
-"""A tool that is left out is warned of once, not in every step."""
-
-
-@dataclass(frozen=True)
-class StepCatalog:
-    """What may be searched and loaded in one step: the static tools and this request's. Never shared."""
-
-    search: ToolSearch
-    request: Mapping[str, Tool] = field(default_factory=dict)
-
-    @cached_property
-    def replaced(self) -> list[str]:
-        """Static tools that this request replaces."""
-        return [name for name in self.request if name in self.search.catalog]
-
-    @cached_property
-    def view(self) -> View:
-        """The rows behind these tools; made at the first need, which embeds what was never seen."""
-        return self.search.view(list(self.request.values()), replaced=self.replaced)
-
-    def resolve(self, name: str) -> Tool | None:
-        """This request's tool of that name, else the static one."""
-        return self.request.get(name) or self.search.catalog.get(name)
-
-    def __iter__(self) -> Iterator[Tool]:
-        for tool in self.search.catalog:
-            if tool.id not in self.request:
-                yield tool
-        yield from self.request.values()
-
-    def close(self, name: str, *, limit: int) -> list[Tool]:
-        """Tools whose names are spelled like this one, nearest first."""
-        hidden = len(self.replaced)
-        names = [found for found in self.search.catalog.close(name, limit=limit + hidden) if found not in self.request]
-        if self.request:
-            names += Catalog(self.request.values()).close(name, limit=limit)
-        tools = {found: tool for found in names if (tool := self.resolve(found)) is not None}
-        nearest = Similar((found, (found, tool.name, *tool.aliases)) for found, tool in tools.items()).ranked(name)
-        return [tools[found] for found, _ in zip(nearest, range(limit), strict=False)]
-
-    @cached_property
-    def version(self) -> str:
-        """Changes exactly when the catalog does."""
-        static = self.search.catalog.fingerprint
-        if not self.request:
-            return static
-        parts = [static, *(tool.fingerprint for tool in self.request.values())]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -83,8 +30,17 @@ class StepTools:
     guarded: Collection[str] = ()
     """Those of them that are under the filter's `active`: a request's pinned tools, where the others are searched."""
 
+    def is_callers(self, name: str) -> bool:
+        """Whether the name is that of a tool of the caller's own which is no tool of the catalog."""
+        if name not in self.own:
+            return False
+        own, known = self.own[name], self.catalog.resolve(name)
+        return own is None or known is None or not is_same(known, own)
+
     def without(self, names: Collection[str]) -> "StepTools":
         """The same less some of the caller's own."""
+        if not names:
+            return self
         return replace(
             self,
             own={name: tool for name, tool in self.own.items() if name not in names},
@@ -92,33 +48,92 @@ class StepTools:
         )
 
 
+class LeftOut:
+    """Warns of a tool that is left out, once and not in every step."""
+
+    def __init__(self) -> None:
+        self._told: LRU[tuple[str, str], bool] = LRU(10_000)
+
+    def note(self, name: str, reason: str) -> None:
+        """Say why; a second time says nothing."""
+        if self._told.get((name, reason)) is None:
+            self._told.put((name, reason), True)
+            logger.warning("left out the request's tool %r: %s", name, reason)
+
+
 def assemble(
-    search: ToolSearch, tools: Mapping[str, object] | Iterable[object] | None, *, resolve: bool, pinned: Collection[str]
+    search: ToolSearch,
+    tools: Mapping[str, object] | Iterable[object] | None,
+    *,
+    resolve: bool,
+    pinned: Collection[str],
+    aliases: Mapping[str, str],
+    left_out: LeftOut,
 ) -> StepTools:
     """Sort the tools that came with a step. A bad or clashing one is left out with one warning, and kills nothing.
 
-    With `resolve` they join the catalog, the pinned ones aside; else they are the caller's own.
+    With `resolve` they join the catalog, the pinned ones aside; else they are the caller's own. `aliases` are the static
+    tools' aliases with their owners' ids.
     """
     own: dict[str, Tool | None] = {}
     prompt: dict[str, object] = {}
     request: dict[str, Tool] = {}
-    for name, item, tool in _read(tools, keep_foreign=not resolve):
+    taken_over: set[str] = set()
+    for name, item, tool in _read(tools, keep_foreign=not resolve, left_out=left_out):
         static = search.catalog.get(name)
-        if tool is not None and tool.provenance == PROVENANCE:
-            continue  # our own meta-tool, fed back
+        if tool is not None and _is_fed_back(tool, static):
+            continue
         if name in RESERVED:
-            _leave_out(name, f"the name is reserved for a meta-tool; try {legal_name(name + '_2')!r}")
+            left_out.note(name, f"the name is reserved for a meta-tool; try {legal_name(name + '_2')!r}")
         elif name in own or name in request:
-            _leave_out(name, "another tool of this request has the same name")
-        elif tool is None or not resolve or tool.pinned or name in pinned:
+            left_out.note(name, "another tool of this request has the same name")
+        elif tool is None or not resolve:
             own[name], prompt[name] = tool, item
         elif name != legal_name(name):
-            _leave_out(name, f"providers refuse the name; give it the id {legal_name(name)!r}")
-        elif static is None or tool.overrides:
+            left_out.note(name, f"providers refuse the name; give it the id {legal_name(name)!r}")
+        elif static is not None and not tool.overrides and not is_same(static, tool):
+            left_out.note(
+                name, "a static tool has the same name; mark the request's tool overrides=True if it should win"
+            )
+        elif tool.pinned or name in pinned:
+            own[name], prompt[name] = tool, item
+            if static is not None and not is_same(static, tool):
+                taken_over.add(name)
+        elif static is None or not is_same(static, tool):
             request[name] = tool
-        elif not is_same(static, tool):
-            _leave_out(name, "a static tool has the same name; mark the request's tool overrides=True if it should win")
-    return StepTools(StepCatalog(search, request), own, prompt, guarded=frozenset(own) if resolve else ())
+    if resolve:
+        for name, reason in _clashing(search, own, request, aliases):
+            left_out.note(name, reason)
+            for names in (own, prompt, request):
+                names.pop(name, None)
+            taken_over.discard(name)
+    catalog = StepCatalog(search, request, frozenset(taken_over))
+    return StepTools(catalog, own, prompt, guarded=frozenset(own) if resolve else ())
+
+
+def _is_fed_back(tool: Tool, static: Tool | None) -> bool:
+    """Whether a framework rebuilt one of our tools and gives it back: a meta-tool, or a loaded tool of the catalog.
+
+    What is loaded the processor knows itself; taken for the caller's own, the tool would escape the filter.
+    """
+    return tool.provenance == PROVENANCE or (static is not None and tool.provenance == static.fingerprint)
+
+
+def _clashing(
+    search: ToolSearch, own: Mapping[str, Tool | None], request: Mapping[str, Tool], aliases: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Tools of a request that answer to the name of another tool, and why they go."""
+    claimed: set[str] = set()
+    for name, tool in [*own.items(), *request.items()]:
+        if aliases.get(name, name) != name:
+            yield name, f"the static tool {aliases[name]!r} has this name as an alias"
+        for alias in () if tool is None else tool.aliases:
+            holder = aliases.get(alias, name)
+            known = alias in RESERVED or alias in own or alias in request or alias in search.catalog
+            if alias != name and (known or alias in claimed or holder != name):
+                yield name, f"its alias {alias!r} is the name of another tool"
+                break
+            claimed.add(alias)
 
 
 def is_same(first: Tool, second: Tool) -> bool:
@@ -138,16 +153,20 @@ def check_clash(name: str, own: Tool | None, loaded: Tool) -> None:
 
 
 def _read(
-    tools: Mapping[str, object] | Iterable[object] | None, *, keep_foreign: bool
+    tools: Mapping[str, object] | Iterable[object] | None, *, keep_foreign: bool, left_out: LeftOut
 ) -> Iterator[tuple[str, object, Tool | None]]:
     """Name, object and tool of everything that came, in order; what cannot be read has no tool, or is left out."""
     if not tools:
         return
+    if isinstance(tools, Mapping):
+        for key in [key for key in tools if not isinstance(key, str) or not key]:
+            left_out.note(repr(key), "a mapping of tools has names as its keys")
+        tools = {key: item for key, item in tools.items() if isinstance(key, str) and key}
     if not keep_foreign:
         readable, errors = as_tools_leniently(tools)
         yield from ((tool.id, tool.unwrapped, tool) for tool in readable)
         for error in errors:
-            _leave_out(str(getattr(error, "tool", "?")), str(error))
+            left_out.note(str(getattr(error, "tool", "?")), str(error))
         return
     keyed = isinstance(tools, Mapping)
     for key, item in tools.items() if isinstance(tools, Mapping) else ((_type_of(tool), tool) for tool in tools):
@@ -156,15 +175,9 @@ def _read(
         if errors and key is not None:
             yield key, item, None
         elif errors:
-            _leave_out(str(getattr(errors[0], "tool", "?")), str(errors[0]))
+            left_out.note(str(getattr(errors[0], "tool", "?")), str(errors[0]))
 
 
 def _type_of(item: object) -> str | None:
     kind = item.get("type") if isinstance(item, Mapping) else getattr(item, "type", None)
     return kind if isinstance(kind, str) and kind != "function" else None
-
-
-def _leave_out(name: str, reason: str) -> None:
-    if _told.get((name, reason)) is None:
-        _told.put((name, reason), True)
-        logger.warning("left out the request's tool %r: %s", name, reason)

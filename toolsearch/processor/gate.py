@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import jsonschema
+import jsonschema_specifications  # type: ignore[import-untyped] # ships none
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 from referencing.exceptions import Unresolvable
@@ -54,6 +55,10 @@ async def check(step: StepContext, name: str, arguments: Any, waiting: Waiting) 
     if isinstance(tool, CallResult):
         return tool
     values = _object(arguments)
+    if name in step.meta:
+        return (
+            values or {}
+        )  # wrong arguments are answered by the meta-tool, which reads more spellings than its schema says
     problems = ["the arguments are not a JSON object"] if values is None else _problems(tool, values)
     if values is None or problems:
         schema = {} if tool is None else dict(tool.parameters)
@@ -78,7 +83,7 @@ async def call(step: StepContext, name: str, arguments: Any, waiting: Waiting) -
         raise NoExecutorError(name)
     executor = tool.executor
     step.history.progress()
-    if inspect.iscoroutinefunction(executor) or inspect.iscoroutinefunction(getattr(executor, "__call__", None)):
+    if inspect.iscoroutinefunction(executor) or inspect.iscoroutinefunction(type(executor).__call__):
         result = executor(**values)
     else:
         result = await waiting.offload(lambda: executor(**values))
@@ -89,7 +94,7 @@ async def _callable(step: StepContext, name: str, waiting: Waiting) -> Tool | Ca
     """The tool of that name if the model may call it now; None for a caller's tool of a shape we do not know."""
     if name in step.meta:
         return step.meta[name]
-    if name in step.tools.own and name not in step.tools.guarded:
+    if name in step.tools.own and name not in step.tools.guarded and name not in step.active:
         return step.tools.own[name]
     tool = step.active.get(name) or step.pinned.get(name) or step.tools.own.get(name)
     if tool is not None and await step.allows(tool, "active", waiting):
@@ -135,6 +140,7 @@ def _validator(tool: Tool) -> Any:
     if found is None:
         kind = validator_for(tool.parameters, default=jsonschema.Draft202012Validator)
         kind.check_schema(dict(tool.parameters))
-        found = kind(dict(tool.parameters))
+        # With a registry of its own nothing is fetched: a stranger's `$ref` must not make us open addresses.
+        found = kind(dict(tool.parameters), registry=jsonschema_specifications.REGISTRY)
         _validators.put(tool.fingerprint, found)
     return found

@@ -1,7 +1,7 @@
 """What a conversation's searches have already brought, so that a model that goes in circles is told."""
 
 import threading
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -34,18 +34,26 @@ class SearchHistory:
         self._asked: set[str] = set()
         self._fruitless = 0
 
+    def judge(self, queries: Iterable[str], names: Iterable[str]) -> Verdict:
+        """What a search that gives these names would bring; it is not noted."""
+        with self._lock:
+            return self._judged({squash(query) for query in queries}, set(names))
+
     def record(self, queries: Iterable[str], names: Iterable[str]) -> Verdict:
         """Note one search and say what it brought."""
         asked, named = {squash(query) for query in queries}, set(names)
         with self._lock:
             if len(self._given) > _MOST or len(self._asked) > _MOST:
                 self._given, self._asked = set(), set()
-            new = named - self._given
-            repeated = not new and asked <= self._asked
-            self._fruitless = 0 if new else self._fruitless + 1
+            verdict = self._judged(asked, named)
+            self._fruitless = verdict.fruitless
             self._given |= named
             self._asked |= asked
-            return Verdict(repeated, self._fruitless)
+            return verdict
+
+    def _judged(self, asked: set[str], named: set[str]) -> Verdict:
+        new = named - self._given
+        return Verdict(repeated=not new and asked <= self._asked, fruitless=0 if new else self._fruitless + 1)
 
     def progress(self) -> None:
         """A tool was loaded or called: the conversation is not going in circles."""
@@ -73,3 +81,7 @@ class Histories:
                 history = SearchHistory()
                 self._by_key.put(owner, history)
             return history
+
+    def forget(self, which: Callable[[ThreadKey], bool]) -> None:
+        """Forget the histories of these threads."""
+        self._by_key.drop(lambda owner: isinstance(owner, ThreadKey) and which(owner))

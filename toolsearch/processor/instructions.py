@@ -43,20 +43,20 @@ def place(messages: Iterable[Any], wanted: Sequence[str]) -> tuple[tuple[str, ..
     """
     given = list(messages)
     said = [_system_text(message) for message in given]
-    missing = tuple(text for text in wanted if not any(held is not None and text in held for held in said))
-    stale = _is_stale(wanted)
-    kept = [message for message, held in zip(given, said, strict=True) if not stale(held)]
-    lead = 0
-    while lead < len(kept) and _system_text(kept[lead]) is not None:
-        lead += 1
+    pairs = [(message, held) for message, held in zip(given, said, strict=True) if not _is_stale(held, wanted)]
+    missing = tuple(text for text in wanted if not any(_holds(held, text) for _, held in pairs))
+    kept = [message for message, _ in pairs]
+    lead = next((place for place, (_, held) in enumerate(pairs) if held is None), len(pairs))
     return missing, [*kept[:lead], *({"role": "system", "content": text} for text in missing), *kept[lead:]]
 
 
-def _is_stale(wanted: Sequence[str]) -> Any:
-    def stale(held: str | None) -> bool:
-        return held is not None and held.startswith((texts.CATALOG, texts.CATALOG_AUTO_LOAD)) and held not in wanted
+def _is_stale(held: str | None, wanted: Sequence[str]) -> bool:
+    return held is not None and held.startswith((texts.CATALOG, texts.CATALOG_AUTO_LOAD)) and held not in wanted
 
-    return stale
+
+def _holds(held: str | None, text: str) -> bool:
+    """Whether a system text says this, be it among other things; a catalog that goes on after it is another catalog."""
+    return held is not None and text in held and not held.partition(text)[2].startswith("\n- ")
 
 
 def _system_text(message: Any) -> str | None:

@@ -1,6 +1,7 @@
 """`load_tool` and `unload_tool` at work: exact names, and close ones for what is not there."""
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,13 +10,12 @@ from toolsearch.identifiers import words
 from toolsearch.processor import texts
 from toolsearch.processor.context import StepContext
 from toolsearch.processor.metatools import NameArguments
+from toolsearch.processor.options import MIN_SCORE
 from toolsearch.tool import Tool
 from toolsearch.view import refusal
 from toolsearch.waiting import Waiting
 
 _SUGGESTIONS = 3
-_NEAR = 12
-"""Close names that are looked at: the filter is asked about these, not about the catalog."""
 
 
 async def run_load(step: StepContext, arguments: Mapping[str, Any], waiting: Waiting) -> dict[str, Any]:
@@ -35,15 +35,25 @@ async def run_load(step: StepContext, arguments: Mapping[str, Any], waiting: Wai
             missing.append(name)
     # One atomic act decides what is new, however many steps of this thread load at the same time.
     new = await step.loaded_set.add(may_load, waiting)
-    step.pending.update(dict.fromkeys(name for name in new if name not in step.active))
+    step.note_loaded(new)
     if new:
         step.history.progress()
     already = [name for name in names if name in already or (name in may_load and name not in new)]
+    here = [name for name in already if step.in_prompt(name)]
+    hidden = [name for name in already if name in step.hidden and name not in here]
     close = await _close(step, missing, waiting) if missing else []
     keeps = step.loaded_set.keeps
     return _answer(
         success=not missing and (keeps or not new),
-        message=texts.load_message(new, already, missing, close, keeps=keeps),
+        message=texts.load_message(
+            loaded=new,
+            here=here,
+            coming=[name for name in already if name not in here and name not in hidden],
+            hidden=hidden,
+            missing=missing,
+            close=close,
+            keeps=keeps,
+        ),
         tool_name=names[0] if len(names) == 1 else None,
         loaded=new if keeps else [],
         not_found=missing,
@@ -96,34 +106,38 @@ def _answer(
 async def _close(step: StepContext, missing: list[str], waiting: Waiting) -> list[str]:
     """Up to three names like the missing ones that this request may see and load, nearest first.
 
-    A denied tool is treated as if it did not exist, so the answer for it is the answer for an unknown name.
+    A denied tool is treated as if it did not exist, so the answer for it is the answer for an unknown name; however
+    many denied ones stand in front, they take no place from those that are allowed.
     """
     found: dict[str, None] = {}
+    asked = set(missing)
     for name in missing:
-        for tool in await _near(step, name, waiting):
-            if len(found) == _SUGGESTIONS:
-                return list(found)
-            if (
-                tool.id not in found
-                and tool.id not in missing
-                and await step.allows(tool, "search", waiting)
-                and await step.allows(tool, "load", waiting)
-            ):
-                found[tool.id] = None
+        for look in (_spelled_alike, _meant_alike):
+            for tool in await look(step, name, waiting):
+                if tool.id in asked:
+                    continue
+                asked.add(tool.id)
+                if await step.allows(tool, "search", waiting) and await step.allows(tool, "load", waiting):
+                    found[tool.id] = None
+                    if len(found) == _SUGGESTIONS:
+                        return list(found)
     return list(found)
 
 
-async def _near(step: StepContext, name: str, waiting: Waiting) -> list[Tool]:
-    """Tools whose names are spelled alike, then those that mean what the name says."""
-    near = {tool.id: tool for tool in step.catalog.close(name, limit=_NEAR)}
+async def _spelled_alike(step: StepContext, name: str, waiting: Waiting) -> list[Tool]:
+    return await waiting.offload(lambda: step.catalog.close(name))
+
+
+async def _meant_alike(step: StepContext, name: str, waiting: Waiting) -> list[Tool]:
     query = words(name)
-    if refusal(query) is None:
+    if refusal(query) is not None:
+        return []
 
-        def alike() -> list[Tool]:
-            (vector,) = step.search.encode([query])
-            ranking = step.catalog.view.ranking(query, vector)
-            enough = (match for match in ranking if match.score >= step.options.min_score)
-            return [match.tool for match, _ in zip(enough, range(_NEAR), strict=False)]
+    def alike() -> list[Tool]:
+        (vector,) = step.search.encode([query])
+        ranking = step.catalog.view.ranking(query, vector)
+        # A cut that is off for searching would make everything a suggestion.
+        floor = step.options.min_score or MIN_SCORE
+        return [match.tool for match in takewhile(lambda match: match.score >= floor, ranking)]
 
-        near.update((tool.id, tool) for tool in await waiting.offload(alike) if tool.id not in near)
-    return list(near.values())
+    return await waiting.offload(alike)

@@ -5,10 +5,9 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from toolsearch.tool import Tool
-from toolsearch.transcript import LOAD_TOOL as LOAD
-from toolsearch.transcript import SEARCH_TOOLS as SEARCH
-from toolsearch.transcript import UNLOAD_TOOL as UNLOAD
+from toolsearch.transcript import LOAD_TOOL, SEARCH_TOOLS, UNLOAD_TOOL
 
+SEARCH, LOAD, UNLOAD = SEARCH_TOOLS, LOAD_TOOL, UNLOAD_TOOL
 RESERVED = frozenset({SEARCH, LOAD, UNLOAD})
 """Names no other tool may bear."""
 

@@ -11,7 +11,8 @@ from toolsearch.naming import check_callable
 from toolsearch.processor.metatools import RESERVED
 from toolsearch.processor.options import SearchOptions, Settings, checked
 from toolsearch.processor.step import StepResult
-from toolsearch.processor.stepping import Request, Steps, Tools, make_store
+from toolsearch.processor.stepping import Request, Steps, Tools
+from toolsearch.processor.storage import make_store
 from toolsearch.search import ToolSearch
 from toolsearch.state import InMemoryStore, StateStats
 from toolsearch.tokens import TokenCounter, default_counter
@@ -45,14 +46,18 @@ class ToolSearchProcessor:
             ToolError: a tool cannot be read, or its name is illegal, reserved or taken; names it and says what to do.
             ModelError: the embedding model cannot be used.
         """
+        if cache_dir is not None:
+            settings["cache_dir"] = cache_dir
         options = checked(Settings, {**settings, "search": checked(SearchOptions, search)})
+        if filter is not None and not callable(filter):
+            raise OptionError("filter", f"is a function of tool_name, tool, request_context and phase, not {filter!r}.")
         policy = Policy(filter)
         if options.inject_summary and policy.restricts:
             raise OptionError(
                 "inject_summary", "counts tools that a filter may hide; it is for catalogs without a filter."
             )
         self._store = make_store(options)
-        self._search = ToolSearch(tools, model=model, cache_dir=cache_dir)
+        self._search = ToolSearch(tools, model=model, cache_dir=options.cache_dir)
         check_callable(self._search.catalog, RESERVED)
         self._steps = Steps(self._search, options, policy, self._store, counter or default_counter())
 
@@ -140,11 +145,13 @@ class ToolSearchProcessor:
         """Forget what a thread has loaded, for one resource or for all. In-memory storage only."""
         if isinstance(self._store, InMemoryStore):
             self._store.clear(thread_id, resource_id)
+            self._steps.forget_searches(thread_id, resource_id)
 
     def clear_all_state(self) -> None:
         """Forget what every thread has loaded. In-memory storage only."""
         if isinstance(self._store, InMemoryStore):
             self._store.clear_all()
+            self._steps.forget_searches()
 
     def get_state_stats(self) -> StateStats:
         """How many threads have loaded tools, and the oldest access in epoch milliseconds. In-memory storage only."""

@@ -12,7 +12,6 @@ from toolsearch.names import Names, selected_names
 from toolsearch.processor import texts
 from toolsearch.processor.answer import fit
 from toolsearch.processor.context import StepContext
-from toolsearch.processor.history import Verdict
 from toolsearch.processor.metatools import SearchArguments
 from toolsearch.ranking import Picker
 from toolsearch.tool import Tool
@@ -20,8 +19,8 @@ from toolsearch.transcript import RECEIPT_TYPE, RECEIPT_VERSION
 from toolsearch.view import refusal
 from toolsearch.waiting import Waiting
 
-DESCRIPTION = 150
-"""Characters of a description in a result."""
+_EVERY = 1_000_000
+"""More matches than a catalog has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +41,30 @@ async def run_search(step: StepContext, arguments: Mapping[str, Any], waiting: W
     reasons = {query: refusal(query) for query in asked}
     sound = [query for query in asked if reasons[query] is None]
     if not sound:
-        return {"results": [], "message": next(reason for reason in reasons.values() if reason is not None)}
+        reason = next(reason for reason in reasons.values() if reason is not None)
+        fruitless = step.history.record((), ()).fruitless >= step.options.max_fruitless
+        return {"results": [], "message": f"{reason} {texts.STOP}" if fruitless else reason}
     found = _merged(
         [await _walk(step, query, vector, waiting) for query, vector in await _encoded(step, sound, waiting)]
     )
-    auto_load = step.options.auto_load
-    # Every match is activated, so several queries together bring no more than one would.
-    kept = found[: step.options.top_k] if auto_load else found
-    verdict = step.history.record(sound, [one.tool.id for one in kept])
-    results = [_result(step, one, several=len(queries) > 1) for one in kept]
-    answer: dict[str, Any] = {"results": results, "message": ""}
-    if auto_load:
-        names = [one.tool.id for one in kept]
-        await _activate(step, names, waiting)
-        answer["activation"] = {"type": RECEIPT_TYPE, "version": RECEIPT_VERSION, "loaded": names}
-    answer["message"] = _message(step, results, verdict, skipped=len(queries) - len(asked), over=len(found) - len(kept))
-    return fit(answer, step.options.max_tokens, step.counter)
+    # Under auto-load every match is activated, so several queries together bring no more than one would.
+    most = step.options.top_k if step.options.auto_load else len(found)
+
+    def build(count: int, length: int) -> dict[str, Any]:
+        results = [_result(step, one, length, several=len(queries) > 1) for one in found[:count]]
+        names = [one.tool.id for one in found[:count]]
+        said = _message(step, names, sound, more=len(found) - count, skipped=len(queries) - len(asked))
+        answer: dict[str, Any] = {"results": results, "message": said}
+        if step.options.auto_load:
+            answer["activation"] = {"type": RECEIPT_TYPE, "version": RECEIPT_VERSION, "loaded": names}
+        return answer
+
+    answer = fit(build, min(most, len(found)), step.options.max_tokens, step.counter)
+    given = [result["name"] for result in answer["results"]]
+    step.history.record(sound, given)
+    if step.options.auto_load:
+        await _activate(step, given, waiting)
+    return answer
 
 
 def _queries(arguments: Mapping[str, Any]) -> tuple[list[str], str | None]:
@@ -81,15 +88,22 @@ async def _walk(step: StepContext, query: str, vector: Any, waiting: Waiting) ->
     options = step.options
     if options.top_k == 0:
         return []
-    own = _own(step, query)
+    chosen = selected_names(query)
+    spelled = [query] if chosen is None else chosen
+    own = _own(step, spelled, query)
     # A `select:` gives all it names; only activation is limited.
-    k = max(options.top_k, len(selected_names(query) or ())) - len(own)
-    picker = Picker(max(k, 0), floor=options.min_score or None, max_per_server=options.max_per_server)
+    k = options.top_k - len(own) if chosen is None else _EVERY
+    picker = Picker(k, floor=options.min_score or None, max_per_server=options.max_per_server)
     view = await waiting.offload(lambda: step.catalog.view)
     for match in picker.proposals(view.ranking(query, vector)):
         if await _may_show(step, match, waiting):
             picker.keep(match)
-    return [*own, *(Found(match.tool, match.score, query) for match in picker.picked())]
+    found = [*own, *(Found(match.tool, match.score, query) for match in picker.picked())]
+    if chosen is None:
+        return found[: options.top_k]
+    # Of the tools that answer to a name the very one is enough. Only what may be shown counts, lest a gap tell.
+    names = Names([one.tool for one in found])
+    return [found[place] for place in dict.fromkeys(place for name in chosen for place in names.selected(name))]
 
 
 async def _may_show(step: StepContext, match: Match, waiting: Waiting) -> bool:
@@ -100,11 +114,10 @@ async def _may_show(step: StepContext, match: Match, waiting: Waiting) -> bool:
     return not step.options.auto_load or await step.allows(match.tool, "load", waiting)
 
 
-def _own(step: StepContext, query: str) -> list[Found]:
+def _own(step: StepContext, spelled: list[str], query: str) -> list[Found]:
     """The caller's own tools, which are not indexed, where the query spells their name."""
     tools = [tool for tool in step.tools.own.values() if tool is not None]
     names = Names(tools)
-    spelled = [query] if (chosen := selected_names(query)) is None else chosen
     positions = dict.fromkeys(position for name in spelled for position in names.spelled(name))
     return [Found(tools[position], 1.0, query) for position in positions]
 
@@ -124,13 +137,13 @@ def _merged(rankings: Iterable[list[Found]]) -> list[Found]:
     return sorted(best.values(), key=lambda one: (-one.score, one.tool.id))
 
 
-def _result(step: StepContext, one: Found, *, several: bool) -> dict[str, Any]:
+def _result(step: StepContext, one: Found, length: int, *, several: bool) -> dict[str, Any]:
     result: dict[str, Any] = {
         "name": one.tool.id,
-        "description": shorten(one.tool.description, DESCRIPTION),
+        "description": shorten(one.tool.description, length),
         "score": round(one.score, 4),
     }
-    if step.in_prompt(one.tool.id):
+    if step.in_prompt(one.tool.id) or one.tool.id in step.pending:
         result["status"] = "loaded"
     if several:
         result["query"] = clean(one.query, 100)
@@ -140,23 +153,26 @@ def _result(step: StepContext, one: Found, *, several: bool) -> dict[str, Any]:
 async def _activate(step: StepContext, names: list[str], waiting: Waiting) -> None:
     outside = [name for name in names if not step.in_prompt(name)]
     new = await step.loaded_set.add(outside, waiting)
-    step.pending.update(dict.fromkeys(new))
+    step.note_loaded(new)
     if new:
         step.history.progress()
 
 
-def _message(step: StepContext, results: list[dict[str, Any]], verdict: Verdict, *, skipped: int, over: int) -> str:
-    loaded = [result["name"] for result in results if result.get("status") == "loaded"]
-    fresh = [result["name"] for result in results if result.get("status") != "loaded"]
-    said = [texts.found(fresh, loaded, auto_load=step.options.auto_load) if results else texts.NOTHING]
-    if step.options.auto_load and fresh and not step.loaded_set.keeps:
-        said.append(texts.NOT_KEPT)
-    if over:
-        said.append(texts.over_top_k(over))
+def _message(step: StepContext, names: list[str], queries: list[str], *, more: int, skipped: int) -> str:
+    here = [name for name in names if step.in_prompt(name)]
+    coming = [name for name in names if name in step.pending and name not in here]
+    fresh = [name for name in names if name not in here and name not in coming]
+    verdict = step.history.judge(queries, names)
+    auto_load = step.options.auto_load
+    said = [texts.found(fresh, here, coming, auto_load=auto_load, keeps=step.loaded_set.keeps)]
+    if not names:
+        said = [texts.NOTHING]
+    if more:
+        said.append(texts.over_top_k(more) if auto_load else texts.dropped(more))
     if skipped:
         said.append(texts.too_many_queries(skipped, step.options.max_queries))
     if verdict.fruitless >= step.options.max_fruitless:
         said.append(texts.STOP)
-    elif verdict.repeated and results:
+    elif verdict.repeated and names:
         said.append(texts.REPEATED)
     return " ".join(said)

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolsearch.errors import OptionError
 from toolsearch.filter import Policy
 from toolsearch.processor import instructions, texts
-from toolsearch.processor.assembly import StepTools, assemble, check_clash
+from toolsearch.processor.assembly import LeftOut, StepTools, assemble, check_clash
 from toolsearch.processor.context import StepContext
 from toolsearch.processor.conversation import LoadedSet, RunSet, StoredSet, thread_key
 from toolsearch.processor.history import Histories
@@ -15,7 +14,7 @@ from toolsearch.processor.metatools import LOAD, SEARCH, UNLOAD, load_tool, sear
 from toolsearch.processor.options import Settings
 from toolsearch.processor.step import StepResult
 from toolsearch.search import ToolSearch
-from toolsearch.state import InMemoryStore, LoadedToolStore, ThreadKey
+from toolsearch.state import LoadedToolStore, ThreadKey
 from toolsearch.tokens import TokenCounter
 from toolsearch.tool import Tool
 from toolsearch.transcript import loaded_names
@@ -23,8 +22,6 @@ from toolsearch.waiting import Waiting
 
 Tools = Mapping[str, object] | Iterable[object]
 """Tools of any known shape, by callable name or with names of their own."""
-
-CONTEXT = "context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +37,10 @@ class Request:
     run: MutableMapping[str, Any] | None
 
 
-def make_store(settings: Settings) -> LoadedToolStore | None:
-    """The store these settings ask for; None where the messages themselves are the store.
-
-    Raises:
-        OptionError: `storage` is neither a known name nor an object with `get` and `add`.
-    """
-    storage = settings.storage
-    if storage == "in-memory":
-        return InMemoryStore(ttl=settings.ttl, max_threads=settings.max_threads)
-    if storage == CONTEXT:
-        return None
-    if callable(getattr(storage, "get", None)) and callable(getattr(storage, "add", None)):
-        store: LoadedToolStore = storage
-        return store
-    raise OptionError("storage", f"is 'in-memory', 'context' or an object with get and add, not {storage!r}.")
+def _witnessed(messages: Iterable[Any], tools: StepTools) -> list[str]:
+    """The names that the messages prove loaded. A receipt for a tool of the caller's own, which said no more than that it
+    was there, proves nothing about a tool of the catalog with its name."""
+    return [name for name in loaded_names(messages) if not tools.is_callers(name)]
 
 
 class Steps:
@@ -76,6 +62,8 @@ class Steps:
         self._histories = Histories(settings.max_threads)
         self._pinned_names = frozenset(settings.pinned)
         self._pinned = {t.id: t for t in search.catalog if t.pinned or t.id in self._pinned_names}
+        self._aliases = {alias: tool.id for tool in search.catalog for alias in tool.aliases}
+        self._left_out = LeftOut()
         options = settings.search
         self._meta = {SEARCH: search_tool(auto_load=options.auto_load, max_queries=options.max_queries)}
         if not options.auto_load:
@@ -93,8 +81,10 @@ class Steps:
         key = self._key(request)
         loaded_set = self._loaded_set(key, request.run)
         if self._store is None:
-            await loaded_set.add(loaded_names(messages), waiting)
-        active = await self._active(loaded_set, tools, request.request_context, waiting)
+            await loaded_set.add(_witnessed(messages, tools), waiting)
+        active, hidden = await self._active(loaded_set, tools, request.request_context, waiting)
+        # A loaded tool that a framework feeds back is no tool of the caller's own.
+        tools = tools.without([name for name in hidden if not tools.is_callers(name)])
         pinned = await self._pinned_now(tools, request.request_context, waiting)
         wanted = [self._instruction]
         if self._settings.inject_catalog and (listed := await self._listed(tools, request.request_context, waiting)):
@@ -125,6 +115,7 @@ class Steps:
                 meta=self._meta,
                 active=active,
                 pinned=pinned,
+                hidden=hidden,
             ),
         )
 
@@ -133,19 +124,32 @@ class Steps:
         tools = await self._assemble(request, waiting)
         loaded_set = self._loaded_set(self._key(request), request.run)
         known = set(await loaded_set.read(waiting))
-        witnessed = [name for name in loaded_names(request.messages) if name not in known]
+        witnessed = [name for name in _witnessed(request.messages, tools) if name not in known]
         if self._store is not None:
             # A store does not ask `load` again, so nothing enters it on a transcript's word alone.
             witnessed = [name for name in witnessed if await self._may_load(name, tools, request, waiting)]
         await loaded_set.add(witnessed, waiting)
-        active = await self._active(loaded_set, tools, request.request_context, waiting)
+        active, _ = await self._active(loaded_set, tools, request.request_context, waiting)
         return {name: tool.unwrapped for name, tool in active.items()}
+
+    def forget_searches(self, thread_id: str | None = None, resource_id: str | None = None) -> None:
+        """Forget what the searches of a thread have brought, for one resource or for all; without a thread, of every one."""
+        self._histories.forget(
+            lambda key: thread_id is None or (key.thread_id == thread_id and resource_id in (None, key.resource_id))
+        )
 
     async def _assemble(self, request: Request, waiting: Waiting) -> StepTools:
         resolve = self._settings.include_resolved_tools
 
         def assembled() -> StepTools:
-            return assemble(self._search, request.tools, resolve=resolve, pinned=self._pinned_names)
+            return assemble(
+                self._search,
+                request.tools,
+                resolve=resolve,
+                pinned=self._pinned_names,
+                aliases=self._aliases,
+                left_out=self._left_out,
+            )
 
         tools = await waiting.offload(assembled) if resolve and request.tools else assembled()
         denied = [
@@ -167,22 +171,24 @@ class Steps:
 
     async def _active(
         self, loaded_set: LoadedSet, tools: StepTools, request_context: Any, waiting: Waiting
-    ) -> dict[str, Tool]:
-        """The snapshot: loaded names that resolve in this request and that the filter leaves in, in load order."""
+    ) -> tuple[dict[str, Tool], list[str]]:
+        """The snapshot: loaded names that resolve in this request and that the filter leaves in, in load order; and the
+        names that it does not."""
         active: dict[str, Tool] = {}
+        hidden: list[str] = []
         for name in await loaded_set.read(waiting):
             tool = tools.catalog.resolve(name)
             if tool is None:
                 continue  # not forgotten: it returns in place when it resolves again
             # A transcript is evidence, not permission.
-            if self._store is None and not await self._policy.allows(tool, "load", request_context, waiting):
-                continue
-            if not await self._policy.allows(tool, "active", request_context, waiting):
+            permitted = self._store is not None or await self._policy.allows(tool, "load", request_context, waiting)
+            if not permitted or not await self._policy.allows(tool, "active", request_context, waiting):
+                hidden.append(name)
                 continue
             if name in tools.own:
                 check_clash(name, tools.own[name], tool)
             active[name] = tool
-        return active
+        return active, hidden
 
     async def _pinned_now(self, tools: StepTools, request_context: Any, waiting: Waiting) -> dict[str, Tool]:
         """The pinned static tools this request may have. The request's own pinned ones stand among the caller's."""

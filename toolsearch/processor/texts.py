@@ -43,15 +43,20 @@ NOT_LOADED_AUTO_LOAD = f"This tool is not loaded. {SEARCH} finds it and loads it
 PENDING = f"This tool has just been loaded and is {NEXT}. Do not call it in this step."
 
 
-def found(fresh: Sequence[str], loaded: Sequence[str], *, auto_load: bool) -> str:
-    """What to do with the results of a search."""
+def found(fresh: Sequence[str], here: Sequence[str], coming: Sequence[str], *, auto_load: bool, keeps: bool) -> str:
+    """What to do with the results of a search: those to load, those in the prompt, those this step has loaded."""
     said = []
-    if fresh and auto_load:
+    if fresh and auto_load and keeps:
         said.append(f"Found and loaded {', '.join(fresh)}: {NEXT}.")
+    elif fresh and auto_load:
+        said.append(f"Found {', '.join(fresh)}. {NOT_KEPT}")
     elif fresh:
-        said.append(f"Found {len(fresh) + len(loaded)} tool(s). Load what you need with {LOAD}; it is {NEXT}.")
-    if loaded:
-        said.append(f"Already loaded, call directly without loading: {', '.join(loaded)}.")
+        count = len(fresh) + len(here) + len(coming)
+        said.append(f"Found {count} tool(s). Load what you need with {LOAD}; it is {NEXT}.")
+    if here:
+        said.append(f"Already loaded, call directly without loading: {', '.join(here)}.")
+    if coming:
+        said.append(f"Loaded in this step, {NEXT}: {', '.join(coming)}.")
     return " ".join(said)
 
 
@@ -71,16 +76,31 @@ def too_many_queries(skipped: int, limit: int) -> str:
 
 
 def load_message(
-    loaded: Sequence[str], already: Sequence[str], missing: Sequence[str], close: Sequence[str], *, keeps: bool
+    *,
+    loaded: Sequence[str],
+    here: Sequence[str],
+    coming: Sequence[str],
+    hidden: Sequence[str],
+    missing: Sequence[str],
+    close: Sequence[str],
+    keeps: bool,
 ) -> str:
-    """What a load came to. Unknown and denied names read the same."""
+    """What a load came to. Unknown and denied names read the same.
+
+    Of the names loaded before, some are in the prompt (`here`), some come with the next model call (`coming`), and some
+    this request may not have (`hidden`): a model told to call those would go in circles.
+    """
     said = []
     if loaded and keeps:
         said.append(f"Loaded {', '.join(loaded)}: {NEXT}.")
     elif loaded:
         said.append(NOT_KEPT)
-    if already:
-        said.append(f"Already loaded, call directly: {', '.join(already)}.")
+    if here:
+        said.append(f"Already loaded, call directly: {', '.join(here)}.")
+    if coming:
+        said.append(f"Already loaded, {NEXT}: {', '.join(coming)}.")
+    if hidden:
+        said.append(f"Loaded, but not available in this request: {', '.join(hidden)}. Go on without.")
     if missing:
         said.append(f"Not found: {', '.join(map(quoted, missing))}.")
         said.append(f"Did you mean {' or '.join(close)}?" if close else f"Find tools with {SEARCH}.")
