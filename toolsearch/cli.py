@@ -103,15 +103,15 @@ def search(
         tools = read_tools(catalog)
         with _encoder(context, model, cache_dir) as encoder:
             searched, effort = measured(encoder, lambda: ToolSearch(tools, model=encoder))
-        answer = ask(
-            searched,
-            query,
-            encoder=encoder,
-            top_k=top_k,
-            min_score=min_score,
-            servers=server or (),
-            explain=explain,
-        )
+            answer = ask(
+                searched,
+                query,
+                encoder=encoder,
+                top_k=top_k,
+                min_score=min_score,
+                servers=server or (),
+                explain=explain,
+            )
         if as_json:
             about = {"path": str(catalog), "tools": len(tools)}
             _print_json({"catalog": about, "indexing": asdict(effort), **answer_record(answer)})
@@ -172,7 +172,7 @@ def demo(
 
             with _encoder(context, model, cache_dir) as encoder:
                 searched, effort = measured(encoder, lambda: ToolSearch(tools, model=encoder))
-            answers = [ask_for(searched, query, encoder=encoder, top_k=top_k) for query in ask]
+                answers = [ask_for(searched, query, encoder=encoder, top_k=top_k) for query in ask]
             if as_json:
                 _print_json(answers_record(tools, effort, answers))
             else:

@@ -18,10 +18,21 @@ class Effort:
     """Texts whose vector came from the cache."""
     seconds: float
     """Wall time of the whole work, embedding included."""
+    loaded: bool = False
+    """The encoder had embedded nothing before: the time includes loading its model."""
 
     def __str__(self) -> str:
         texts = "text" if self.new == 1 else "texts"
-        return f"embedded {self.new:,} new {texts}; {self.cached:,} from cache"
+        loaded = ", the model loaded for it" if self.loaded else ""
+        return f"embedded {self.new:,} new {texts}{loaded}; {self.cached:,} from cache"
+
+    def __add__(self, other: "Effort") -> "Effort":
+        return Effort(
+            self.new + other.new,
+            self.cached + other.cached,
+            self.seconds + other.seconds,
+            self.loaded or other.loaded,
+        )
 
 
 def measured(encoder: CachedEncoder, work: Callable[[], T]) -> tuple[T, Effort]:
@@ -29,4 +40,5 @@ def measured(encoder: CachedEncoder, work: Callable[[], T]) -> tuple[T, Effort]:
     before, start = encoder.stats(), time.perf_counter()
     result = work()
     seconds, after = time.perf_counter() - start, encoder.stats()
-    return result, Effort(after.misses - before.misses, after.hits - before.hits, seconds)
+    new = after.misses - before.misses
+    return result, Effort(new, after.hits - before.hits, seconds, loaded=new > 0 and before.misses == 0)

@@ -31,7 +31,7 @@ def progress_on(console: Console) -> Iterator[Report]:
         _Left(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("Loading the model", total=None)
+        task = bar.add_task("Getting ready", total=None)
         yield lambda done, total: bar.update(
             task, completed=done, total=total, description="Embedding tools" if done < total else "Building the index"
         )

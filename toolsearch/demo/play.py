@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from toolsearch.console.effort import Effort
 from toolsearch.demo.agent import Step, work
 from toolsearch.demo.scenario import Scenario, StuckError
 from toolsearch.demo.stage import Stage
@@ -32,10 +33,10 @@ class Outcome:
         return sum(step.needed_anyway for step in self.steps)
 
     @property
-    def search_seconds(self) -> tuple[float, ...]:
-        """Wall time of each search, in order."""
+    def searches(self) -> tuple[Effort, ...]:
+        """What each search took, in order."""
         return tuple(
-            step.effort.seconds
+            step.effort
             for step in self.steps
             if step.call is not None and step.call.name == SEARCH_TOOLS and step.effort is not None
         )

@@ -31,7 +31,7 @@ def play_record(stage: Stage, scenario: Scenario, outcome: Outcome) -> dict[str,
             "tokens_with_all_tools": outcome.everything,
             "model_calls": len(outcome.steps),
             "model_calls_with_all_tools": outcome.calls_with_everything,
-            "search_seconds": list(outcome.search_seconds),
+            "searches": [asdict(effort) for effort in outcome.searches],
             "called": list(outcome.called),
         },
     }

@@ -62,13 +62,13 @@ REPORTS = Scenario(
     ),
     errands=(
         Errand(
-            words="make a new storage bucket",
+            words="create a bucket",
             tool="s3__create_bucket",
             mistake={"Name": BUCKET},
             arguments=lambda _: {"Bucket": BUCKET},
         ),
         Errand(
-            words="send a notification to everybody who subscribed to a topic",
+            words="send a message to everybody who subscribed to a topic",
             tool="sns__publish",
             arguments=lambda answers: {
                 "TopicArn": TOPIC,
@@ -77,7 +77,7 @@ REPORTS = Scenario(
             },
         ),
         Errand(
-            words="remember a configuration value in the parameter store",
+            words="save a value in the parameter store",
             tool="ssm__put_parameter",
             arguments=lambda _: {"Name": "/finance/reports-bucket", "Value": BUCKET, "Type": "String"},
         ),

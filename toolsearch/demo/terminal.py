@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from rich.console import Console
@@ -23,6 +22,9 @@ from toolsearch.transcript import LOAD_TOOL, SEARCH_TOOLS
 
 _LABEL = 9
 """Columns of the labels on the left."""
+_NAME = 48
+_REPLY = 420
+"""Characters that are shown."""
 
 
 def print_play(console: Console, stage: Stage, scenario: Scenario) -> Outcome:
@@ -34,7 +36,7 @@ def print_play(console: Console, stage: Stage, scenario: Scenario) -> Outcome:
     console.print()
     console.print(Text.assemble(("Task  ", "bold"), scenario.task))
     outcome = play(stage, scenario, on_step=lambda step: print_step(console, step))
-    print_outcome(console, outcome)
+    print_outcome(console, outcome, stage.effort)
     return outcome
 
 
@@ -66,7 +68,8 @@ def print_step(console: Console, step: Step) -> None:
     lines.add_row("tools", Text(" ".join(step.visible)))
     saved = step.everything / max(step.tokens, 1)
     lines.add_row(
-        "tokens", f"[bold]{step.tokens:,}[/]  [dim]all tools: {step.everything:,}, {saved:,.0f} times as many[/]"
+        "tokens",
+        f"[bold]{step.tokens:,}[/]  [dim]against {step.everything:,} with all tools, {saved:,.0f} times as many[/]",
     )
     if step.call is not None and step.reply is not None:
         lines.add_row("calls", _called(step.call))
@@ -76,14 +79,20 @@ def print_step(console: Console, step: Step) -> None:
     console.print(Padding(lines, (0, 0, 0, 2)))
 
 
-def print_outcome(console: Console, outcome: Outcome) -> None:
-    """The bill, or what went wrong."""
+def print_outcome(console: Console, outcome: Outcome, catalog: Effort) -> None:
+    """The bill, the catalog's embedding included, or what went wrong."""
     console.print()
     console.print(Rule(style="dim"))
     if outcome.problem is not None:
         console.print(Text.assemble(("The demo failed: ", "bold red"), outcome.problem))
         return
-    latency = ", ".join(f"{1000 * seconds:.0f}" for seconds in outcome.search_seconds)
+    console.print(_bill(outcome, catalog))
+
+
+def _bill(outcome: Outcome, catalog: Effort) -> Table:
+    searches = outcome.searches
+    times = ", ".join(f"{1000 * effort.seconds:.1f}" for effort in searches)
+    embedded = sum(searches, catalog)
     bill = Table.grid(padding=(0, 2, 0, 0))
     bill.add_column(style="dim")
     bill.add_column(justify="right", style="bold green")
@@ -92,15 +101,12 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     bill.add_row(
         "all tools",
         f"{outcome.everything:,}",
-        f"tokens in {outcome.calls_with_everything} model calls, as none has to search or load",
+        f"tokens in {outcome.calls_with_everything} model calls: none has to search or load",
     )
-    bill.add_row("", f"{_percent(outcome)}", "saved")
-    bill.add_row(
-        "searches",
-        str(len(outcome.search_seconds)),
-        f"median {_milliseconds(median(outcome.search_seconds))} ({latency} ms)",
-    )
-    console.print(bill)
+    bill.add_row("saved", _percent(outcome), "of the tokens")
+    bill.add_row("searches", str(len(searches)), f"in {times} ms")
+    bill.add_row("embedded", f"{embedded.new:,}", f"new texts; {embedded.cached:,} from cache")
+    return bill
 
 
 def _percent(outcome: Outcome) -> str:
@@ -132,20 +138,28 @@ def _add_reply(lines: Table, step: Step, call: Call, reply: Reply) -> None:
         lines.add_row("reply", Text(str(reply.content.get("message"))))
     else:
         label = Text("refused", style="yellow") if reply.is_error else Text("reply")
-        lines.add_row(label, Text(shorten(_as_text(reply.content), 420)))
+        lines.add_row(label, _replied(reply.content))
 
 
-def _found(results: list[Mapping[str, Any]]) -> Text:
-    text = Text()
-    for place, result in enumerate(results):
-        text.append("\n" if place else "")
-        text.append(f"{result['score']:.2f} ", style="green").append(str(result["name"]), style="cyan")
-        text.append(f"  {shorten(str(result['description']), 52)}", style="dim")
-    return text or Text("nothing")
+def _found(results: Sequence[Mapping[str, Any]]) -> Table | Text:
+    if not results:
+        return Text("nothing")
+    names = [shorten(str(result["name"]), _NAME) for result in results]
+    found = Table.grid(padding=(0, 1, 0, 0))
+    # Rich takes room from every column alike: only the description may give it.
+    found.add_column(style="green", min_width=4)
+    found.add_column(style="cyan", min_width=max(map(len, names)))
+    found.add_column(style="dim", no_wrap=True, overflow="ellipsis")
+    for name, result in zip(names, results, strict=True):
+        found.add_row(f"{result['score']:.2f}", Text(name), Text(str(result["description"])))
+    return found
 
 
-def _as_text(content: Any) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+def _replied(content: Any) -> Text:
+    if isinstance(content, Mapping) and {"message", "parameters"} <= content.keys():
+        return Text.assemble(str(content["message"]), (" (The tool's schema comes with it.)", "dim"))
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return Text(shorten(text, _REPLY))
 
 
 def _milliseconds(seconds: float) -> str:
