@@ -27,6 +27,9 @@ UNSEEN = 100
 """Tools without any of the query's terms that are counted along, so that a term says about as much in a catalog of 5
 tools as of 5,000; without them the first would have hardly any lexical evidence."""
 
+NAME_WEIGHT = 3
+"""How often a tool's name counts beside its place in the text."""
+
 FUNCTION_WORDS = frozenset(
     [
         "a",
@@ -160,8 +163,8 @@ class Terms:
 
     @classmethod
     def of(cls, text: str, *, name: str = "") -> "Terms":
-        """The terms of a text; an empty text has none. Those of a `name` that stands in it count once more."""
-        counted = Counter(_term_id(term) for term in [*analyse(text), *analyse(name)])
+        """The terms of a text; an empty text has none. Those of a `name` count `NAME_WEIGHT` times more."""
+        counted = Counter(_term_id(term) for term in [*analyse(text), *analyse(name) * NAME_WEIGHT])
         ids = np.fromiter(counted, np.uint64, len(counted))
         order = np.argsort(ids)
         counts = np.fromiter(counted.values(), np.float32, len(counted))[order]
