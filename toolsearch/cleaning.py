@@ -25,4 +25,4 @@ def clean(text: str, limit: int) -> str:
 def shorten(text: str, limit: int) -> str:
     """`clean`, with three dots where something was cut off; never longer than `limit`."""
     cleaned = clean(text, limit + 1)
-    return cleaned if len(cleaned) <= limit else cleaned[: max(0, limit - 3)].rstrip() + "..."
+    return cleaned if len(cleaned) <= limit else cleaned[: max(0, limit - 3)].rstrip() + "..."[:limit]
