@@ -170,6 +170,14 @@ def test_a_service_nobody_knows_exits_2() -> None:
     assert "Did you mean 'dynamodb'?" in result.stderr
 
 
+def test_warnings_go_to_stderr_and_leave_the_results_alone(tmp_path: Path) -> None:
+    path = tmp_path / "bare.json"
+    path.write_text(json.dumps([{"name": "create_issue"}]))
+    result = run("search", str(path), "create issue", "--json")
+    assert result.stderr.startswith("warning: tool 'create_issue' has no description")
+    assert json.loads(result.stdout)["results"][0]["id"] == "create_issue"
+
+
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     result = run("search", str(tmp_path / "none.json"), "anything", "--debug")
     assert isinstance(result.exception, toolsearch.errors.CatalogFileError)
@@ -203,6 +211,11 @@ def test_demo_ask_as_json_answers_each_question_in_order() -> None:
     found = json.loads(result.stdout)
     assert [answer["query"] for answer in found["answers"]] == ["delete queue", "purge queue"]
     assert [answer["results"][0]["name"] for answer in found["answers"]] == ["DeleteQueue", "PurgeQueue"]
+
+
+def test_demo_ask_says_where_nothing_fits_and_exits_1_where_nothing_at_all_was_found() -> None:
+    result = run("demo", "--services", "sts", "--ask", "zzz qqq xxx")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (1, "No tool fits.")
 
 
 def test_the_version_is_the_package_s() -> None:

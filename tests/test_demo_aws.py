@@ -156,12 +156,35 @@ def test_an_executor_called_past_the_gate_refuses_arguments_that_botocore_would_
         run(tools["sns__publish"], Topic="finance")
 
 
-def test_an_operation_without_input_refuses_arguments(tools: dict[str, Tool]) -> None:
-    bare = [tool for tool in cloud_tools(["s3"]) if tool.parameters == arguments_schema(None)]
-    assert [tool.id for tool in bare if run(tool)["simulated"] is not True] == []
-    for tool in bare:
-        with pytest.raises(ParamValidationError, match="takes no parameters"):
-            run(tool, Bucket="a")
+def test_an_operation_without_input_answers_and_refuses_arguments() -> None:
+    summary = one("iam__get_account_summary")
+    assert summary.parameters == arguments_schema(None)
+    assert run(summary)["operation"] == "iam.GetAccountSummary"
+    with pytest.raises(ParamValidationError, match="takes no parameters"):
+        run(summary, UserName="ada")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rekognition__detect_faces",  # numbers with fractions
+        "rekognition__detect_moderation_labels",  # a member that is JSON itself
+        "kms__generate_data_key",  # bytes
+        "ecs__describe_services",  # a document, tagged unions, structures inside each other
+        "cloudwatch__get_metric_statistics",  # times
+    ],
+)
+def test_every_kind_of_shape_has_a_schema_and_an_answer_that_fits_it(name: str) -> None:
+    tool = one(name)
+    answer = run(tool, **smallest(tool.parameters, tool.parameters))
+    operation = model(str(tool.server)).operation_model(tool.name)
+    jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))
+    jsonschema.validate(answer["output"], arguments_schema(operation.output_shape))
+    assert json.loads(json.dumps(answer)) == answer
+
+
+def one(tool_id: str) -> Tool:
+    return next(tool for tool in cloud_tools([tool_id.partition("__")[0]]) if tool.id == tool_id)
 
 
 def test_without_botocore_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,12 @@
 """The command line: arguments to calls, errors to exit codes."""
 
 import json
-import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -195,7 +195,7 @@ def _encoder(context: typer.Context, model: str, folder: Path | None) -> "Iterat
     from toolsearch.console.progress import progress_on  # noqa: PLC0415
     from toolsearch.embedding.registry import load_encoder  # noqa: PLC0415
 
-    with progress_on(Console(stderr=True)) as report:
+    with progress_on(_stderr()) as report:
         encoder = CachedEncoder(context.obj or load_encoder(model), folder=folder)
         encoder.progress = report
         yield encoder
@@ -205,10 +205,11 @@ def _encoder(context: typer.Context, model: str, folder: Path | None) -> "Iterat
 @contextmanager
 def _exit_codes(*, debug: bool) -> Iterator[None]:
     """What goes wrong becomes one sentence on stderr and an exit code; results nobody reads any more are no error."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
-    logging.getLogger("toolsearch").setLevel(logging.DEBUG if debug else logging.WARNING)
+    from toolsearch.console.log import log_on  # noqa: PLC0415
+
     try:
-        yield
+        with log_on(_stderr(), verbose=debug):
+            yield
     except BrokenPipeError:
         # Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -232,6 +233,12 @@ def _finish(*, found: bool) -> NoReturn:
 def _console() -> Console:
     """Results go to stdout; in a pipe lines are as long as they are."""
     return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=100)
+
+
+@cache
+def _stderr() -> Console:
+    """One for the log and the progress bar: they have to know of each other."""
+    return Console(stderr=True, highlight=False)
 
 
 def _print_json(record: Any) -> None:

@@ -148,6 +148,18 @@ def test_a_demo_that_fails_is_a_json_object_too(tmp_path: Path) -> None:
     assert "did not find sns__publish" in record["problem"]
 
 
+def test_what_a_tool_raises_reaches_the_model_as_an_error_and_ends_a_script_that_expected_none(
+    tools: list[Tool], tmp_path: Path
+) -> None:
+    def broken(**arguments: Any) -> Any:
+        raise RuntimeError(f"no disk for {arguments['Bucket']}")
+
+    bucket = next(tool for tool in tools if tool.id == "s3__create_bucket").model_copy(update={"executor": broken})
+    with CachedEncoder(WordEncoder(), folder=tmp_path) as encoder:
+        outcome = play(set_stage([bucket], encoder=encoder, top_k=5), REPORTS)
+    assert outcome.problem == "s3__create_bucket refused the call: RuntimeError: no disk for quarterly-reports"
+
+
 SLOW_MODEL = """
 import signal, sys, time
 sys.path.insert(0, {tests!r})

@@ -45,7 +45,9 @@ def print_answers(console: Console, tools: Sequence[Tool], effort: Effort, answe
     _print_catalog(console, tools, effort)
     for answer in answers:
         console.print()
-        console.print(Text.assemble((answer.query, "bold"), (f"  {_milliseconds(answer.effort.seconds)}", "dim")))
+        console.print(
+            Text.assemble((answer.query, "bold"), (f"  {_milliseconds(answer.effort.seconds)}, {answer.effort}", "dim"))
+        )
         if answer.matches:
             print_answer(console, answer)
         else:
