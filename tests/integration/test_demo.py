@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -117,6 +118,7 @@ def test_every_step_is_shown_with_its_tools_tokens_latency_and_result(tmp_path: 
     assert shown.count("The model searches") == 3
     assert shown.count("against") == 11
     assert shown.count(" ms, embedded 1 new text") == 3
+    assert re.search(r"found +0\.\d\d s3__create_bucket +Creates a new S3 bucket", shown)
     assert "refused" in shown
     assert "Call it again with arguments that do." in " ".join(shown.split())
     assert '"simulated": true' in shown

@@ -22,7 +22,7 @@ from toolsearch.transcript import LOAD_TOOL, SEARCH_TOOLS
 
 _LABEL = 9
 """Columns of the labels on the left."""
-_NAME = 48
+_NAME = 40
 _REPLY = 420
 """Characters that are shown."""
 
@@ -143,18 +143,18 @@ def _add_reply(lines: Table, step: Step, call: Call, reply: Reply) -> None:
         lines.add_row(label, _replied(reply.content))
 
 
-def _found(results: Sequence[Mapping[str, Any]]) -> Table | Text:
-    if not results:
-        return Text("nothing")
+def _found(results: Sequence[Mapping[str, Any]]) -> Text:
+    """A line a result; what does not fit beside score and name is cut off."""
     names = [shorten(str(result["name"]), _NAME) for result in results]
-    found = Table.grid(padding=(0, 1, 0, 0))
-    # Rich takes room from every column alike: only the description may give it.
-    found.add_column(style="green", min_width=4)
-    found.add_column(style="cyan", min_width=max(map(len, names)))
-    found.add_column(style="dim", no_wrap=True, overflow="ellipsis")
-    for name, result in zip(names, results, strict=True):
-        found.add_row(f"{result['score']:.2f}", Text(name), Text(str(result["description"])))
-    return found
+    lines = [
+        Text.assemble(
+            (f"{result['score']:.2f} ", "green"),
+            (f"{name:{max(map(len, names))}} ", "cyan"),
+            (str(result["description"]), "dim"),
+        )
+        for name, result in zip(names, results, strict=True)
+    ]
+    return Text("\n", no_wrap=True, overflow="ellipsis").join(lines) if lines else Text("nothing")
 
 
 def _replied(content: Any) -> Text:
