@@ -2,7 +2,6 @@
 
 import logging
 import re
-import time
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +28,7 @@ from toolsearch.errors import (
     ReservedNameError,
     UnknownToolError,
 )
+from toolsearch.naming import warn_of_silent
 from toolsearch.tool import Tool
 
 PROVIDERS_ACCEPT = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -385,38 +385,26 @@ def test_what_does_not_look_alike_is_not_warned_of(tools: list[Tool], caplog: py
     assert caplog.records == []
 
 
-def test_thousands_of_look_alikes_are_checked_in_time(caplog: pytest.LogCaptureFixture) -> None:
+def test_thousands_of_look_alikes_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     tools = [
         Tool(name=f"t{number}", description="d", title="".join(pair))
         for number, pair in enumerate(zip("lI1" * 1000, "0" * 3000, strict=True))
     ]
-    before = time.process_time()
     check_callable(Catalog(tools), ())
-    assert time.process_time() - before < 2
     assert len(caplog.text) < 5000
 
 
 def test_one_warning_names_the_tools_without_a_description(caplog: pytest.LogCaptureFixture) -> None:
-    check_callable(Catalog([Tool(name="a"), Tool(name="b", description="d"), Tool(name="c", description=" ")]), ())
+    warn_of_silent([Tool(name="a"), Tool(name="b", description="d"), Tool(name="c", description=" ")])
     assert [record.getMessage() for record in caplog.records] == [
         "Tools without a description are found by name and parameters only: 'a', 'c'"
     ]
 
 
-def test_a_thousand_definitions_seen_before_cost_milliseconds() -> None:
-    definitions = [
-        {
-            "type": "function",
-            "function": {"name": f"tool_{number}", "description": "Create an issue", "parameters": {"type": "object"}},
-        }
-        for number in range(1000)
-    ]
-    for _ in range(3):
-        as_tools(definitions)
-    costs = []
-    for _ in range(20):
-        before = time.process_time()
-        as_tools(definitions)
-        costs.append(time.process_time() - before)
-    # About 2.5 ms where nothing else runs; reading them anew costs 100. The room is for a busy machine.
-    assert min(costs) < 0.02
+def test_a_definition_seen_before_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    definitions = [{"name": f"seen_before_{number}", "description": "Create an issue"} for number in range(10)]
+    first = as_tools(definitions)
+    again = as_tools(definitions)
+    monkeypatch.setattr("toolsearch.tool.Tool.__init__", None)  # making a tool anew fails now
+    again = as_tools(definitions)
+    assert [tool.fingerprint for tool in again] == [tool.fingerprint for tool in first]

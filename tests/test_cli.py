@@ -174,7 +174,9 @@ def test_warnings_go_to_stderr_and_leave_the_results_alone(tmp_path: Path) -> No
     path = tmp_path / "bare.json"
     path.write_text(json.dumps([{"name": "create_issue"}]))
     result = run("search", str(path), "create issue", "--json")
-    assert result.stderr.startswith("warning: tool 'create_issue' has no description")
+    assert result.stderr.startswith(
+        "warning: Tools without a description are found by name and parameters only: 'create_issue'"
+    )
     assert json.loads(result.stdout)["results"][0]["id"] == "create_issue"
 
 

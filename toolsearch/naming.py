@@ -42,7 +42,7 @@ def legal_names(tools: Iterable[Tool]) -> list[Tool]:
 
 
 def check_callable(tools: Collection[Tool], reserved: Collection[str]) -> None:
-    """Check the names of a processor's catalog; warn of look-alikes and of tools without a description, once each.
+    """Check the names of a processor's catalog; warn once of those that look alike.
 
     Raises:
         IllegalNameError: an id that providers refuse; the error offers a legal one.
@@ -64,13 +64,17 @@ def check_callable(tools: Collection[Tool], reserved: Collection[str]) -> None:
     _warn(tools)
 
 
+def warn_of_silent(tools: Iterable[Tool]) -> None:
+    """Log the tools without a description, in one warning."""
+    silent = [repr(tool.id) for tool in tools if not tool.description.strip()]
+    if silent:
+        logger.warning("Tools without a description are found by name and parameters only: %s", _listed(silent))
+
+
 def _warn(tools: Collection[Tool]) -> None:
     pairs = [f"{first!r} and {second!r}" for first, second in look_alikes(_spelled(tools))]
     if pairs:
         logger.warning("Tool names that look alike and are not the same: %s", _listed(pairs))
-    silent = [repr(tool.id) for tool in tools if not tool.description.strip()]
-    if silent:
-        logger.warning("Tools without a description are found by name and parameters only: %s", _listed(silent))
 
 
 def _spelled(tools: Iterable[Tool]) -> Iterator[Spelling]:

@@ -1,6 +1,5 @@
 """Tool search: a catalog, the model that reads it, and the tools that answer a query."""
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -17,14 +16,13 @@ from toolsearch.errors import OptionError
 from toolsearch.lexical import Terms, analyse
 from toolsearch.lru import LRU
 from toolsearch.match import Explanation, Match
+from toolsearch.naming import warn_of_silent
 from toolsearch.ranking import Picker
 from toolsearch.tool import Tool
 from toolsearch.view import View, refusal
 
 Where: TypeAlias = Callable[[Tool], bool]
 """Which tools a search may return; applied to the rows before top-k."""
-
-logger = logging.getLogger(__name__)
 
 _ROWS = 20_000
 """Rows of request tools that are remembered, about 2.5 KB each."""
@@ -64,9 +62,7 @@ class ToolSearch:
         self._background = background(encoder)
         self._rows: LRU[str, Row] = LRU(_ROWS)
         self._segments: LRU[str, Segment] = LRU(_SEGMENTS)
-        for tool in self.catalog:
-            if not tool.description.strip():
-                logger.warning("tool %r has no description: it is found by its name and parameters only", tool.id)
+        warn_of_silent(self.catalog)
         self._segment = self._assemble(list(self.catalog))
         self._view = View(list(self.catalog), Corpus([self._segment]), self._background)
 

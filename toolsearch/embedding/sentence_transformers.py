@@ -16,6 +16,8 @@ from toolsearch.embedding.vectors import unit_rows
 from toolsearch.errors import ModelFilesError, ModelNotFoundError
 
 _BATCH = 32
+_FEW = 4
+"""So many texts are encoded on one thread, unless `threads` says otherwise: a request's queries."""
 
 
 class SentenceTransformerEncoder:
@@ -39,7 +41,8 @@ class SentenceTransformerEncoder:
     ) -> None:
         """`name` is for messages. Prefixes not given are those that the model's own files ask for.
 
-        `threads` bounds torch's threads while encoding and is put back afterwards. `sha256` is what the weights must
+        `threads` bounds torch's threads while encoding and is put back afterwards; without it, batches take torch's own
+        number and a few queries one. `sha256` is what the weights must
         have, checked before they are loaded; `remedy` is the command that brings the right ones.
 
         Raises:
@@ -102,7 +105,7 @@ class SentenceTransformerEncoder:
             return np.empty((0, self.dim), dtype=np.float32)
         prefix = self.query_prefix if role == "query" else self.document_prefix
         said = [prefix + _sayable(text) for text in texts]
-        with self._lock, self._bounded():
+        with self._lock, self._bounded(len(said)):
             # It batches by length itself. The empty prompt keeps it from adding one of its own.
             rows = self._loaded().encode(
                 said,
@@ -149,14 +152,16 @@ class SentenceTransformerEncoder:
             raise ModelFilesError(self.name, path, self._sha256, found, self._remedy)
 
     @contextmanager
-    def _bounded(self) -> Iterator[None]:
-        if self._threads is None:
+    def _bounded(self, texts: int) -> Iterator[None]:
+        # Threads that wait for each other over one short text cost twenty times its CPU time on a busy machine.
+        threads = self._threads or (1 if texts <= _FEW else None)
+        if threads is None:
             yield
             return
         import torch  # noqa: PLC0415 - as heavy as the model
 
         before = torch.get_num_threads()
-        torch.set_num_threads(self._threads)
+        torch.set_num_threads(threads)
         try:
             yield
         finally:
