@@ -6,7 +6,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := check
-.PHONY: run test test-fast check format cov mutants docs docs-check clean
+.PHONY: run test test-fast check lint format cov mutants docs docs-check clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,13 +28,14 @@ test: $(VENV)/.installed-dev  ## all tests, the real default model included
 test-fast: $(VENV)/.installed-dev  ## the tests that need no model
 	$(BIN)/python -m pytest -m "not model"
 
-check: $(VENV)/.installed-dev  ## format, lint, types, layers, fast tests
+check: lint test-fast  ## format, lint, types, layers, documentation, fast tests
+
+lint: $(VENV)/.installed-dev  ## everything of check but the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/generate.py --check
-	$(BIN)/python -m pytest -q -m "not model"
 
 format: $(VENV)/.installed-dev  ## rewrite in the house format
 	$(BIN)/ruff format .
