@@ -1,6 +1,8 @@
 """The text that stands for a tool in the index, and its digest."""
 
 import hashlib
+import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,9 @@ _PARAMETERS = 40
 _DESCRIPTION_SHARE = 0.6
 """Where a text does not fit, the description gets this share of the window and the parameters the rest."""
 
+_PROTOCOL = re.compile(r"^mcp(?:__|[./:\\])[\W_]*(?=\w)", re.IGNORECASE)
+"""What some clients put before every name; it says nothing about the tool."""
+
 Count = Callable[[str], int]
 """How many tokens a text has for the model that will read it."""
 
@@ -29,7 +34,7 @@ class Document:
 
     text: str
     digest: str
-    """sha256 of the text and the recipe: equal digests mean equal rows."""
+    """sha256 of the text and the recipe: equal digests mean equal vectors."""
 
 
 def render(tool: Tool, *, count: Count, limit: int) -> Document:
@@ -48,14 +53,30 @@ def render(tool: Tool, *, count: Count, limit: int) -> Document:
 
 
 def _head(tool: Tool) -> str:
-    name = clean(tool.name, _PARAMETER)
+    name = _PROTOCOL.sub("", clean(tool.name, _PARAMETER))
     said = words(name) or name
-    server = clean(tool.server or "", _PARAMETER)
+    server = _server(clean(tool.server or "", _PARAMETER))
     # A server whose name the tool repeats (`github`, `github_create_issue`) would only be counted twice.
-    if server and squash(server) not in squash(name):
-        said = f"{words(server) or server} {said}"
+    if not _says(said, server):
+        said = f"{server} {said}"
     title = clean(tool.title or "", _PARAMETER)
-    return f"{said} ({title})" if title and squash(title) not in squash(said) else said
+    return said if _says(said, title) else f"{said} ({title})"
+
+
+def _server(name: str) -> str:
+    parts = words(name).split()
+    return " ".join(part for part in parts if part != "mcp") or " ".join(parts)
+
+
+def _says(said: str, name: str) -> bool:
+    """Whether some words of a text, run together, are the name: `git hub create` says `GitHub`, `digital` no `git`."""
+    wanted = squash(name)
+    parts = [squash(part) for part in said.split()]
+    return not wanted or any(
+        wanted in itertools.accumulate(parts[start:])
+        for start, part in enumerate(parts)
+        if part and wanted.startswith(part)
+    )
 
 
 def _parameters(schema: Schema) -> Iterator[tuple[str, str]]:
@@ -63,7 +84,9 @@ def _parameters(schema: Schema) -> Iterator[tuple[str, str]]:
     if not isinstance(properties, Mapping):
         return
     for name, field in list(properties.items())[:_PARAMETERS]:
-        yield words(clean(str(name), _PARAMETER)), clean(_note(field), _PARAMETER)
+        cleaned = clean(str(name), _PARAMETER)
+        if cleaned:
+            yield words(cleaned) or cleaned, clean(_note(field), _PARAMETER)
 
 
 def _note(field: Any) -> str:
@@ -85,21 +108,33 @@ def _fit(
 ) -> str:
     """The same text where it is too long: what says least goes first, a parameter's note before its name."""
     head = _cut(head, max(1, limit // 3), count)
-    room = limit - count(head)
-    rest = sum(count(f"; {name}: {note}") for name, note in parameters) + sum(count(f"; {text}") for text in examples)
+    names = [count(f"; {name}") for name, _ in parameters]
+    noted = [count(f"; {name}: {note}") if note else cost for (name, note), cost in zip(parameters, names, strict=True)]
+    room = limit - count(head) - count(": . Parameters: ")
     # What the parameters do not need is the description's.
-    description = _cut(description, max(int(room * _DESCRIPTION_SHARE), room - rest - 4), count)
+    wanted = sum(noted) + sum(count(f"; {example}") for example in examples)
+    description = _cut(description, max(int(room * _DESCRIPTION_SHARE), room - wanted), count)
+    room -= count(description)
     chosen: list[str] = []
-    for name, note in parameters:
-        for piece in (f"{name}: {note}", name) if note else (name,):
-            if count(_join(head, description, [*chosen, piece], [])) <= limit:
-                chosen.append(piece)
-                break
+    for place, (name, note) in enumerate(parameters):
+        spare = room - sum(names[place + 1 :])  # the names still to come go before this note
+        cost, piece = (noted[place], f"{name}: {note}") if note and noted[place] <= spare else (names[place], name)
+        if cost > room:
+            break
+        room -= cost
+        chosen.append(piece)
     kept: list[str] = []
     for example in examples:
-        if count(_join(head, description, chosen, [*kept, example])) <= limit:
-            kept.append(example)
-    return _join(head, description, chosen, kept)
+        room -= count(f"; {example}")
+        if room < 0:
+            break
+        kept.append(example)
+    text = _join(head, description, chosen, kept)
+    # A tokenizer may count the whole a little higher than its pieces.
+    while (kept or chosen) and count(text) > limit:
+        (kept or chosen).pop()
+        text = _join(head, description, chosen, kept)
+    return text if count(text) <= limit else _cut(text, limit, count)
 
 
 def _cut(text: str, limit: int, count: Count) -> str:
