@@ -26,10 +26,14 @@ class StepCatalog:
         """Static tools that this request replaces."""
         return [name for name in (*self.request, *self.taken_over) if name in self.search.catalog]
 
-    @cached_property
+    @property
     def view(self) -> View:
         """The rows behind these tools; made at the first need, which embeds what was never seen."""
-        return self.search.view(list(self.request.values()), replaced=self.replaced)
+        # No cached_property: before Python 3.12 that holds one lock of the whole class while it works, and this may embed.
+        view: View | None = self.__dict__.get("_view")
+        if view is None:
+            view = self.__dict__["_view"] = self.search.view(list(self.request.values()), replaced=self.replaced)
+        return view
 
     def resolve(self, name: str) -> Tool | None:
         """This request's tool of that name, else the static one."""
