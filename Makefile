@@ -6,7 +6,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := check
-.PHONY: run test test-fast check lint format cov mutants docs docs-check clean
+.PHONY: run test test-fast check lint format cov golden mutants docs docs-check clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -52,6 +52,10 @@ docs: $(VENV)/.installed-dev  ## rewrite what the documentation copies from the 
 
 docs-check: $(VENV)/.installed-dev  ## fail where the documentation is behind the code
 	$(BIN)/python docs/generate.py --check
+
+golden: $(VENV)/.installed-dev  ## rewrite the golden files; then read the difference by eye
+	TOOLSEARCH_GOLDEN=write $(BIN)/python -m pytest -q tests/processor/test_golden.py
+	git --no-pager diff --stat tests/golden
 
 clean:
 	rm -rf $(VENV) dist build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -160,7 +160,8 @@ async def test_two_steps_of_one_thread_that_load_at_once_lose_nothing_and_order_
 
 @pytest.mark.parametrize("kind", ["thread", "run", "shared"])
 def test_threads_that_load_at_once_lose_nothing_and_each_name_is_new_to_exactly_one(make: Make, kind: str) -> None:
-    request: dict[str, Any] = {"thread": {"thread_id": "t"}, "run": {"run": {}}, "shared": {}}[kind]
+    requests: dict[str, dict[str, Any]] = {"thread": {"thread_id": "t"}, "run": {"run": {}}, "shared": {}}
+    request = requests[kind]
     processor = make(anonymous="shared" if kind == "shared" else "run")
     workers = 8
     start = threading.Barrier(workers)
@@ -248,8 +249,7 @@ async def test_an_embedding_does_not_hold_up_the_event_loop(make: Make) -> None:
     processor = make(model=encoder)
     step = await processor.process_input_step(thread_id="t")
     search = asyncio.create_task(step.acall("search_tools", {"query": "slow words"}))
-    while not encoder.inside.is_set():
-        await asyncio.sleep(0.001)
+    assert await asyncio.to_thread(encoder.inside.wait, 10)
     assert (await step.acall("load_tool", {"tool_name": "get_tides"})).content["loaded"] == ["get_tides"]
     encoder.go_on.set()
     assert (await search).content["results"] == []
@@ -260,8 +260,7 @@ async def test_an_embedding_of_request_tools_does_not_hold_up_the_event_loop(mak
     processor = make(model=encoder, include_resolved_tools=True)
     step = await processor.process_input_step(thread_id="t", tools=[tool("slow", "Slow tool")])
     search = asyncio.create_task(step.acall("search_tools", {"query": "slow"}))
-    while not encoder.inside.is_set():
-        await asyncio.sleep(0.001)
+    assert await asyncio.to_thread(encoder.inside.wait, 10)
     other = await processor.process_input_step(thread_id="u", tools=[tool("quick", "Quick tool")])
     assert found((await other.acall("search_tools", {"query": "quick"})).content)[0] == "quick"
     encoder.go_on.set()

@@ -16,7 +16,8 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_no_tools_at_all_constructs_and_searching_says_that_nothing_matches(make: Make) -> None:
-    for empty in ([], {}, ()):
+    none: list[Any] = [[], {}, ()]
+    for empty in none:
         answer = SYNC.step(make(empty)).call("search_tools", {"query": "send an email"}).content
         assert answer["results"] == []
         assert answer["message"].startswith("No tool fits")

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from office import NAMES, Entry, Make, Rule, Talk, beside_meta, catalog, denying, found, raises, sayings, slow, tool
@@ -56,7 +56,8 @@ def test_it_is_asked_with_the_name_our_tool_the_request_context_and_the_phase(ma
 
 
 # The table of steps. Loaded before, what is called, what is refused in which phase: what is loaded and visible after.
-TABLE: list[tuple[list[str], tuple[str, Any], str | None, list[str], list[str]]] = [
+Row: TypeAlias = tuple[list[str], tuple[str, Any], str | None, list[str], list[str]]
+TABLE: list[Row] = [
     ([], ("load_tool", {"tool_name": "send_mail"}), None, ["send_mail"], ["send_mail"]),
     ([], ("load_tool", {"tool_name": "send_mail"}), "search", ["send_mail"], ["send_mail"]),
     ([], ("load_tool", {"tool_name": "send_mail"}), "load", [], []),
@@ -111,17 +112,9 @@ TABLE: list[tuple[list[str], tuple[str, Any], str | None, list[str], list[str]]]
 
 
 @pytest.mark.parametrize("refusal", ["denies", "raises", "denies later", "raises later"])
-@pytest.mark.parametrize(("loaded", "call", "phase", "loaded_after", "visible_after"), TABLE)
-def test_a_step_as_a_row_of_the_table(
-    make: Make,
-    entry: Entry,
-    refusal: str,
-    loaded: list[str],
-    call: tuple[str, Any],
-    phase: str | None,
-    loaded_after: list[str],
-    visible_after: list[str],
-) -> None:
+@pytest.mark.parametrize("row", TABLE)
+def test_a_step_as_a_row_of_the_table(make: Make, entry: Entry, refusal: str, row: Row) -> None:
+    loaded, call, wanted, loaded_after, visible_after = row
     strict = [False]
 
     def rule(*, tool_name: str, phase: str, **_: Any) -> bool:
@@ -129,7 +122,6 @@ def test_a_step_as_a_row_of_the_table(
             return bool(raises()) if refusal.startswith("raises") else False
         return True
 
-    wanted = phase
     talk = Talk(make(filter=slow(rule) if refusal.endswith("later") else rule), {"thread_id": "t"}, entry)
     if loaded:
         talk.load(*loaded)
@@ -344,8 +336,7 @@ def test_a_request_that_may_not_see_a_tool_is_answered_as_if_it_did_not_exist(ma
         for query in ("quokka", "zz_launch", "zz launch", "email message", "select:zz_launch,send_mail", "zoo", "zoo"):
             answer = talk.search(query)
             said.append((found(answer), answer["message"]))
-        for names in (["zz_launch"], ["zz_launc"], ["send_mail", "zz_launch"], ["quokka"]):
-            said.append(talk.load(*names))
+        said += [talk.load(*names) for names in (["zz_launch"], ["zz_launc"], ["send_mail", "zz_launch"], ["quokka"])]
         said += [entry.call(talk.now, "zz_launch", arguments).content for arguments in ({}, {"x": 1}, "not json")]
         said += [entry.check(talk.now, "zz_launch", {"x": 1})]
         talk.step()

@@ -39,7 +39,8 @@ def test_the_callers_own_tool_runs(talk: Talk) -> None:
 
 def test_arguments_may_be_an_object_its_json_text_or_nothing(make: Make, entry: Entry) -> None:
     step = entry.step(make(), tools=[tool("ping", "Ping")], thread_id="t")
-    for arguments in ({}, "{}", b"{}", "", None):
+    nothing: list[Any] = [{}, "{}", b"{}", "", None]
+    for arguments in nothing:
         assert entry.call(step, "ping", arguments).content == {"ran": "ping"}
     assert entry.call(step, "ping", '{"a": 1}').content == {"ran": "ping", "a": 1}
 
@@ -253,5 +254,5 @@ def test_a_tool_that_returns_something_awaitable_is_awaited(make: Make, entry: E
     async def later() -> str:
         return "later"
 
-    step = entry.step(make(), tools=[Tool(name="mine", executor=lambda: later())])
+    step = entry.step(make(), tools=[Tool(name="mine", executor=later)])
     assert entry.call(step, "mine").content == "later"

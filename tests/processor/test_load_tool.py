@@ -59,8 +59,9 @@ def test_both_arguments_give_the_union_in_order_each_once(make: Make) -> None:
         {"tool_name": 5},
         {"tool_names": [5]},
         {"name": "x"},
-    ]
-    + ["not json", None],
+        "not json",
+        None,
+    ],
 )
 def test_neither_argument_or_an_empty_list_says_which_argument_is_missing(
     make: Make, entry: Entry, arguments: Any

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from office import Entry, Make, Talk, beside_meta
+from office import Entry, Make, Rule, Talk, beside_meta
 
 from toolsearch.errors import AsyncFilterError
 from toolsearch.state import ThreadKey
@@ -120,10 +120,9 @@ def test_what_a_store_raises_is_raised_and_not_taken_for_an_empty_set(make: Make
 
 
 def test_names_of_the_store_are_asked_active_and_not_load_again(make: Make, entry: Entry, store: Any) -> None:
-    asked: list[str] = []
-    processor = make(storage=store, filter=lambda *, phase, **_: asked.append(phase) or True)
-    talk = Talk(processor, {"thread_id": "t"}, entry)
+    rule = Rule()
+    talk = Talk(make(storage=store, filter=rule), {"thread_id": "t"}, entry)
     talk.load("send_mail")
-    asked.clear()
+    rule.asked.clear()
     talk.step()
-    assert asked == ["active"]
+    assert rule.asked == [("active", "send_mail")]

@@ -77,7 +77,7 @@ class Story(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(EVERY))
     def call(self, name: str) -> None:
-        result = SYNC.call(self.talk.now, name, {key: "x" for key in ("title", "number", "to", "city", "harbour")})
+        result = SYNC.call(self.talk.now, name, dict.fromkeys(("title", "number", "to", "city", "harbour"), "x"))
         assert result.is_error is (name not in self.before)
 
     @rule(name=st.sampled_from(EVERY), phase=st.sampled_from(["search", "load", "active"]))

@@ -8,6 +8,7 @@ from fakes import WordEncoder
 from office import NAMES, SYNC, Entry, Make, Rule, Talk, beside_meta, catalog, found, tool
 
 from toolsearch.corpus import Segment
+from toolsearch.definitions import read_definition
 from toolsearch.processor import ToolSearchProcessor
 from toolsearch.tool import Tool
 from toolsearch.wire import to_mcp
@@ -97,7 +98,12 @@ def test_equal_definitions_of_two_requests_stay_two_objects(open_office: Make) -
 
 def test_the_filter_sees_this_requests_instance(open_office: Make) -> None:
     seen: list[Any] = []
-    processor = open_office(filter=lambda *, tool, phase, **_: seen.append(tool) or True)
+
+    def rule(*, tool: Tool, **_: Any) -> bool:
+        seen.append(tool)
+        return True
+
+    processor = open_office(filter=rule)
     boxes = [{"name": "get_mail", "description": "Letters", "parameters": {"type": "object"}} for _ in range(2)]
     for who, box in enumerate(boxes):
         seen.clear()
@@ -173,14 +179,16 @@ def test_tools_that_leave_and_come_in_another_order_embed_nothing(open_office: M
 
 
 def test_unchanged_definitions_are_not_read_again(open_office: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolsearch import reading
-
     definitions = [to_mcp(one) | {"_meta": {}} for one in thousand()]
     processor = open_office()
     SYNC.step(processor, tools=definitions)
     reads: list[Any] = []
-    original = reading.read_definition
-    monkeypatch.setattr(reading, "read_definition", lambda *args: reads.append(args) or original(*args))
+
+    def watched(*args: Any) -> Tool:
+        reads.append(args)
+        return read_definition(*args)
+
+    monkeypatch.setattr("toolsearch.reading.read_definition", watched)
     SYNC.step(processor, tools=definitions)
     assert reads == []
     definitions[7]["description"] = "Changed in place"
@@ -327,6 +335,7 @@ def test_request_tools_are_filtered_like_static_ones(open_office: Make, entry: E
 
 
 def test_a_caller_without_tools_of_its_own_searches_the_static_catalog(open_office: Make) -> None:
-    for tools in (None, [], {}):
+    none: list[Any] = [None, [], {}]
+    for tools in none:
         step = SYNC.step(open_office(), tools=tools)
         assert found(step.call("search_tools", {"query": "tide tables"}).content)[0] == "get_tides"

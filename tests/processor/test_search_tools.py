@@ -301,12 +301,13 @@ def test_a_repeated_query_whose_results_were_given_says_so(make: Make, entry: En
 def test_a_repeated_query_of_another_thread_or_resource_is_no_repetition(make: Make) -> None:
     processor = make()
     Talk(processor, {"thread_id": "t", "resource_id": "ann"}).search("email message")
-    for request in (
+    others: list[dict[str, Any]] = [
         {"thread_id": "u", "resource_id": "ann"},
         {"thread_id": "t", "resource_id": "bob"},
         {"run": {}},
         {},
-    ):
+    ]
+    for request in others:
         assert "been given" not in Talk(processor, request).search("email message")["message"]
 
 
@@ -351,9 +352,9 @@ def test_a_load_and_a_call_end_the_row(make: Make) -> None:
 def test_clearing_the_state_clears_the_memory_of_searches(make: Make) -> None:
     processor = make()
     talk = Talk(processor, {"thread_id": "t"})
-    for clear in (lambda: processor.clear_state("t"), processor.clear_all_state):
+    for thread in ("t", None):
         talk.search("email message")
-        clear()
+        processor.clear_all_state() if thread is None else processor.clear_state(thread)
         assert "been given" not in talk.search("email message")["message"]
 
 
