@@ -91,6 +91,7 @@ class Corpus:
     ) -> Candidates:
         """The `depth` best selected rows by cosine together with the `depth` best by BM25, and the rows `also` asked for.
 
+        Rows that tie with the last of either side are in too: which rows are candidates depends on no order of rows.
         All selected rows where they are no more than `depth`.
         """
         allowed = self.live if selection is None else self.live & selection
@@ -101,9 +102,7 @@ class Corpus:
         if total <= depth:
             rows = np.flatnonzero(allowed)
         else:
-            matching = np.flatnonzero(allowed & (scores > 0))
-            lexical = matching[np.argsort(-scores[matching], kind="stable")[:depth]]
-            rows = np.union1d(self._nearest(query, depth, allowed), lexical)
+            rows = np.union1d(self._nearest(query, depth, allowed), _highest(scores, depth, allowed))
             if also is not None:
                 rows = np.union1d(rows, also[allowed[also]])
         cosine = self._cosines(query, rows)
@@ -120,11 +119,17 @@ class Corpus:
         )
 
     def _nearest(self, query: Vectors, depth: int, allowed: Selection) -> Rows:
+        masks = [None if allowed[span].all() else allowed[span] for span in self._spans]
+        near = [segment.vectors.search(query, depth, mask) for segment, mask in zip(self.segments, masks, strict=True)]
+        # Each segment gave its own best; the last of the best of all says how near is near enough.
+        edge = np.sort(np.concatenate([cosines for cosines, _ in near]))[-depth]
         found: list[Rows] = []
-        for segment, span in zip(self.segments, self._spans, strict=True):
-            mask = allowed[span]
-            _, rows = segment.vectors.search(query, depth, None if mask.all() else mask)
-            found.append(rows + span.start)
+        for segment, span, mask, first in zip(self.segments, self._spans, masks, near, strict=True):
+            (cosines, rows), k = first, depth
+            while len(rows) == k and cosines[-1] >= edge:
+                k *= 4
+                cosines, rows = segment.vectors.search(query, k, mask)
+            found.append(rows[cosines >= edge] + span.start)
         return np.concatenate(found)
 
     def _cosines(self, query: Vectors, rows: Rows) -> Scores:
@@ -134,3 +139,13 @@ class Corpus:
             if inside.any():
                 cosine[inside] = segment.vectors.cosines(query, rows[inside] - span.start)
         return cosine
+
+
+def _highest(scores: Scores, depth: int, allowed: Selection) -> Rows:
+    """The rows with the `depth` highest scores above 0, and those that tie with the last."""
+    matching = np.flatnonzero(allowed & (scores > 0))
+    if len(matching) <= depth:
+        return matching
+    edge = np.partition(scores[matching], -depth)[-depth]
+    highest: Rows = matching[scores[matching] >= edge]
+    return highest

@@ -50,4 +50,4 @@ class Explanation:
     document: str
     """The text that stands for the tool in the index."""
     shared_terms: tuple[str, ...]
-    """Terms of the query that the document contains, in query order."""
+    """Terms of the query that the document or the name as a whole contains, in query order."""

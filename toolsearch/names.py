@@ -16,7 +16,8 @@ _LONGEST = 256
 
 @lru_cache(maxsize=65_536)
 def _keys(tool_id: str, name: str, server: str | None, aliases: tuple[str, ...]) -> tuple[str, ...]:
-    spelled = [tool_id, name, *aliases, last_segment(tool_id)]
+    spelled = [tool_id, name, *aliases]
+    spelled += [last_segment(one) for one in spelled]
     if server:
         spelled.append(f"{server} {name}")
     return tuple(dict.fromkeys(key for key in map(squash, spelled) if key))
@@ -52,3 +53,9 @@ def selected_names(query: str) -> list[str] | None:
         return None
     names = query.strip()[len(SELECT) :].split(",")
     return list(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+def exactly(names: Sequence[str], tools: Sequence[Tool]) -> list[int]:
+    """Positions of the tools that a `select:` of these names means, in its order, each once."""
+    known = Names(tools)
+    return list(dict.fromkeys(position for name in names for position in known.selected(name)))

@@ -1,6 +1,7 @@
 """Tool search: a catalog, the model that reads it, and the tools that answer a query."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from toolsearch.errors import OptionError
 from toolsearch.lexical import Terms, analyse
 from toolsearch.lru import LRU
 from toolsearch.match import Explanation, Match
+from toolsearch.names import exactly, selected_names
 from toolsearch.naming import warn_of_silent
 from toolsearch.ranking import Picker
 from toolsearch.tool import Tool
@@ -112,9 +114,11 @@ class ToolSearch:
         selection = None if where is None else self._select(where)
         rankings: list[list[Match]] = []
         for query, vector in zip(queries, self.encode(queries), strict=True):
-            picker = Picker(k, floor=min_score, max_per_server=max_per_server)
+            # A `select:` gives all it names, however few are asked for.
+            most = k if selected_names(query) is None else len(self.catalog)
+            picker = Picker(most, floor=min_score, max_per_server=max_per_server)
             if k > 0:
-                for match in picker.proposals(self._view.ranking(query, vector, selection)):
+                for match in picker.proposals(self._matches(query, vector, selection)):
                     picker.keep(match)
             rankings.append(picker.picked())
         return rankings
@@ -132,11 +136,11 @@ class ToolSearch:
         if reason is not None:
             raise OptionError("query", reason)
         (vector,) = self.encode([query])
-        match = next((m for m in self._view.ranking(query, vector) if m.tool is tool), None)
+        match = next((m for m in self._matches(query, vector) if m.tool is tool), None)
         if match is None:
             raise OptionError("query", f"a select: query that does not name {name!r} does not rank it.")
         document = render(tool, count=self.encoder.count_tokens, limit=self.encoder.max_tokens).text
-        inside = set(analyse(document))
+        inside = {*analyse(document), *analyse(tool.name)}
         shared = tuple(dict.fromkeys(term for term in analyse(query) if term in inside))
         return Explanation(query, match, of=len(self.catalog), document=document, shared_terms=shared)
 
@@ -178,6 +182,16 @@ class ToolSearch:
 
     def _select(self, where: Where) -> Selection:
         return np.fromiter((where(tool) for tool in self.catalog), bool, len(self.catalog))
+
+    def _matches(self, query: str, vector: Vectors, selection: Selection | None = None) -> Iterable[Match]:
+        ranking = self._view.ranking(query, vector, selection)
+        chosen = selected_names(query)
+        if chosen is None:
+            return ranking
+        # Of the tools that answer to a name in a `select:` the very one is enough.
+        found = list(ranking)
+        meant = exactly(chosen, [match.tool for match in found])
+        return [replace(found[place], rank=rank) for rank, place in enumerate(meant, 1)]
 
     def _assemble(self, tools: Sequence[Tool]) -> Segment:
         rows: dict[str, Row] = {}

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from toolsearch.cleaning import clean, shorten
 from toolsearch.match import Match
-from toolsearch.names import Names, selected_names
+from toolsearch.names import Names, exactly, selected_names
 from toolsearch.processor import texts
 from toolsearch.processor.answer import fit
 from toolsearch.processor.context import StepContext
@@ -102,8 +102,7 @@ async def _walk(step: StepContext, query: str, vector: Any, waiting: Waiting) ->
     if chosen is None:
         return found[: options.top_k]
     # Of the tools that answer to a name the very one is enough. Only what may be shown counts, lest a gap tell.
-    names = Names([one.tool for one in found])
-    return [found[place] for place in dict.fromkeys(place for name in chosen for place in names.selected(name))]
+    return [found[place] for place in exactly(chosen, [one.tool for one in found])]
 
 
 async def _may_show(step: StepContext, match: Match, waiting: Waiting) -> bool:
