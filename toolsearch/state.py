@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Protocol, TypedDict
 
 logger = logging.getLogger(__name__)
@@ -63,7 +64,9 @@ class InMemoryStore:
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[ThreadKey, _Entry] = OrderedDict()
-        self._stop = threading.Event()
+        self._closed = False
+        # A SimpleQueue, whose `put` alone may be called from wherever garbage is collected.
+        self._stop: SimpleQueue[None] = SimpleQueue()
         self._sweeper: threading.Thread | None = None
 
     def get(self, key: ThreadKey) -> tuple[str, ...]:
@@ -81,8 +84,9 @@ class InMemoryStore:
             if entry is None:
                 entry = self._entries[key] = _Entry(self._clock())
                 while len(self._entries) > self._max_threads:
-                    lost, _ = self._entries.popitem(last=False)
-                    logger.warning("more than %d threads: dropped the loaded tools of %r", self._max_threads, lost)
+                    lost, dropped = self._entries.popitem(last=False)
+                    if not self._expired(dropped):
+                        logger.warning("more than %d threads: dropped the loaded tools of %r", self._max_threads, lost)
             new = tuple(dict.fromkeys(name for name in names if name not in entry.names))
             entry.names.update(dict.fromkeys(new))
             self._start_sweeping()
@@ -126,7 +130,9 @@ class InMemoryStore:
 
     def close(self) -> None:
         """Stop sweeping; what is stored stays readable. May be called again."""
-        self._stop.set()
+        with self._lock:
+            self._closed = True
+        self._stop.put(None)
 
     def _live(self, key: ThreadKey) -> _Entry | None:
         entry = self._entries.get(key)
@@ -143,20 +149,26 @@ class InMemoryStore:
         return self._ttl > 0 and self._clock() - entry.accessed > self._ttl
 
     def _start_sweeping(self) -> None:
-        if self._ttl > 0 and self._sweeper is None and not self._stop.is_set():
+        if self._ttl > 0 and self._sweeper is None and not self._closed:
+            stop = self._stop
             self._sweeper = threading.Thread(
                 target=_sweep_now_and_then,
-                args=(weakref.ref(self), self._stop, max(self._ttl / 2, _SHORTEST_SWEEP)),
+                # A store that nobody holds ends its sweeper as `close` would.
+                args=(weakref.ref(self, lambda _: stop.put(None)), stop, max(self._ttl / 2, _SHORTEST_SWEEP)),
                 name="toolsearch-sweep",
                 daemon=True,  # never keeps the process alive
             )
             self._sweeper.start()
 
 
-def _sweep_now_and_then(store: "weakref.ref[InMemoryStore]", stop: threading.Event, seconds: float) -> None:
-    while not stop.wait(seconds):
-        alive = store()
-        if alive is None:
+def _sweep_now_and_then(store: "weakref.ref[InMemoryStore]", stop: SimpleQueue[None], seconds: float) -> None:
+    while True:
+        try:
+            stop.get(timeout=seconds)
+        except Empty:
+            alive = store()
+            if alive is not None:
+                alive.sweep()
+            del alive
+        else:
             return
-        alive.sweep()
-        del alive
