@@ -20,9 +20,11 @@ def test_public_names_are_sorted_and_there() -> None:
     "code",
     [
         "import toolsearch",
-        "import sys; sys.argv = ['toolsearch', '--help']\n"
-        "from toolsearch.cli import main\n"
-        "try: main()\nexcept SystemExit: pass",
+        (
+            "import sys; sys.argv = ['toolsearch', '--help']\n"
+            "from toolsearch.cli import main\n"
+            "try: main()\nexcept SystemExit: pass"
+        ),
     ],
     ids=["import toolsearch", "toolsearch --help"],
 )

@@ -1,5 +1,6 @@
 """Evidence becomes order, a score, and a place for everybody's servers."""
 
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from toolsearch.corpus import Candidates
 from toolsearch.embedding.registry import Background
 from toolsearch.match import Evidence, Match, Reason
-from toolsearch.ranking import DEPTH, LEXICAL_WEIGHT, PSEUDO_TOOLS, Picker, calibrate, fuse
+from toolsearch.ranking import DEPTH, LEXICAL_WEIGHT, Picker, calibrate, fuse
 from toolsearch.search import ToolSearch
 from toolsearch.tool import Tool
 
@@ -25,8 +26,6 @@ evidence = st.lists(st.tuples(unit_floats, st.floats(0, 30, allow_subnormal=Fals
 def candidates(cosine: Iterable[float], bm25: Iterable[float], **statistics: Any) -> Candidates:
     cosines, lexical = np.array([*cosine], float), np.array([*bm25], float)
     usual: dict[str, Any] = {
-        "cosine_mean": float(cosines.mean()),
-        "cosine_deviation": float(cosines.std()),
         "attainable": float(lexical.max()),
         "n": len(cosines),
         "complete": True,
@@ -35,17 +34,13 @@ def candidates(cosine: Iterable[float], bm25: Iterable[float], **statistics: Any
 
 
 @given(evidence)
-def test_evidence_is_cosine_in_deviations_of_catalog_and_unrelated_tools_and_weighted_bm25(
+def test_evidence_is_cosine_in_deviations_of_unrelated_pairs_and_weighted_bm25(
     pairs: list[tuple[float, float]],
 ) -> None:
     found = candidates(*zip(*pairs, strict=True))
     ranked = fuse(found, USUAL)
-    # The same with a list: the catalog's own cosines, and as many unrelated ones as stand behind every query.
-    # Half of them one deviation below the mean and half above have exactly the model's mean and deviation.
-    half = int(PSEUDO_TOOLS / 2)
-    pooled = np.array([*found.cosine, *[USUAL.mean - USUAL.deviation] * half, *[USUAL.mean + USUAL.deviation] * half])
-    assert ranked.dense == pytest.approx((found.cosine - pooled.mean()) / pooled.std(), rel=1e-9, abs=1e-9)
-    assert ranked.lexical == pytest.approx(found.bm25 * LEXICAL_WEIGHT)
+    assert ranked.dense == pytest.approx([(cosine - 0.05) / 0.08 for cosine, _ in pairs])
+    assert ranked.lexical == pytest.approx([bm25 * LEXICAL_WEIGHT for _, bm25 in pairs])
     assert ranked.fused == pytest.approx(ranked.dense + ranked.lexical)
 
 
@@ -57,8 +52,8 @@ def test_a_score_is_in_0_to_1_and_never_above_that_of_better_evidence(pairs: lis
     assert (np.diff(scores) <= 0).all()
 
 
-def test_what_is_as_far_from_the_query_as_anything_scores_0() -> None:
-    found = candidates([0.05, 0.9], [0.0, 3.0], cosine_mean=0.05, cosine_deviation=0.08, n=1000)
+def test_what_an_unrelated_pair_gets_scores_0() -> None:
+    found = candidates([0.05, 0.9], [0.0, 3.0], n=1000)
     assert fuse(found, USUAL).score[0] == 0.0
 
 
@@ -74,7 +69,7 @@ def test_the_lexical_weight_is_a_parameter_and_0_leaves_the_cosine_alone() -> No
     assert ranked.fused.tolist() == ranked.dense.tolist()
 
 
-def test_a_catalog_of_one_has_a_deviation_because_unrelated_tools_stand_behind_it() -> None:
+def test_a_catalog_of_one_has_a_score_that_is_no_extreme() -> None:
     ranked = fuse(candidates([0.6], [0.0], attainable=0.0), USUAL)
     assert np.isfinite(ranked.fused).all()
     assert 0 < ranked.score[0] < 1
@@ -82,13 +77,24 @@ def test_a_catalog_of_one_has_a_deviation_because_unrelated_tools_stand_behind_i
 
 def test_no_candidates_give_no_scores() -> None:
     nothing = np.empty(0)
-    found = Candidates(np.empty(0, np.int64), nothing, nothing, 0.0, 0.0, attainable=0.0, n=0, complete=True)
+    found = Candidates(np.empty(0, np.int64), nothing, nothing, attainable=0.0, n=0, complete=True)
     ranked = fuse(found, USUAL)
     assert ranked.score.shape == (0,)
 
 
-def test_where_nothing_can_be_attained_every_score_is_0() -> None:
-    assert calibrate(np.array([3.0, -1.0]), 0.0).tolist() == [0.0, 0.0]
+def test_the_same_evidence_is_worth_less_among_more_tools_and_where_more_could_be_had() -> None:
+    few, many = (calibrate(np.array([6.0]), 20.0, n)[0] for n in (10, 10_000))
+    little, much = (calibrate(np.array([6.0]), best, 100)[0] for best in (15.0, 40.0))
+    assert few > many > 0
+    assert little > much > 0
+
+
+def test_the_score_is_the_fitted_map() -> None:
+    # By hand: even = .6 * 16^.25 * ln(80 + 20) = 5.526; share(x) = x^3 / (x^3 + even^3).
+    even = 0.6 * 2 * math.log(100)
+    share = {x: x**3 / (x**3 + even**3) for x in (4.0, 16.0)}
+    expected = [0.0, 0.0, share[4.0] / share[16.0], 1.0, 1.0]
+    assert calibrate(np.array([-2.0, 0.0, 4.0, 16.0, 20.0]), 16.0, 80).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

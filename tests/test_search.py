@@ -20,7 +20,7 @@ from toolsearch.document import render
 from toolsearch.embedding.registry import background
 from toolsearch.errors import DuplicateToolError, OptionError, UnknownToolError
 from toolsearch.lexical import K1, NAME_WEIGHT, UNSEEN, B, analyse
-from toolsearch.ranking import DEPTH, LEXICAL_WEIGHT, PSEUDO_TOOLS
+from toolsearch.ranking import DEPTH, LEXICAL_WEIGHT
 
 Make = Callable[..., ToolSearch]
 
@@ -94,9 +94,6 @@ class Plain:
         vectors = encoder.encode(documents, "document").astype(float)
         cosine = vectors @ encoder.encode([query], "query")[0].astype(float)
         usual = background(encoder)
-        half = int(PSEUDO_TOOLS / 2)
-        strangers = [usual.mean - usual.deviation] * half + [usual.mean + usual.deviation] * half
-        pooled = np.array([*cosine, *strangers])
         rows = [analyse(text) + analyse(tool.name) * NAME_WEIGHT for text, tool in zip(documents, tools, strict=True)]
         mean_length = np.mean([len(row) for row in rows])
         bm25, attainable = np.zeros(len(rows)), 0.0
@@ -107,9 +104,11 @@ class Plain:
             for place, row in enumerate(rows):
                 tf = row.count(term)
                 bm25[place] += idf * tf / (tf + K1 * (1 - B + B * len(row) / mean_length))
-        fused = (cosine - pooled.mean()) / pooled.std() + LEXICAL_WEIGHT * bm25
-        best = (1 - pooled.mean()) / pooled.std() + LEXICAL_WEIGHT * attainable
-        score = np.clip(fused / best, 0, 1)
+        fused = (cosine - usual.mean) / usual.deviation + LEXICAL_WEIGHT * bm25
+        best = (1 - usual.mean) / usual.deviation + LEXICAL_WEIGHT * attainable
+        even = (0.6 * best**0.25 * math.log(len(tools) + 20)) ** 3
+        risen = np.maximum(fused, 0) ** 3
+        score = np.minimum(risen / (risen + even) * (best**3 + even) / best**3, 1)
         names = [tool.id for tool in tools]
         return cls(*(dict(zip(names, part.tolist(), strict=True)) for part in (cosine, bm25, fused, score)))
 
@@ -453,9 +452,10 @@ def test_failure_17_a_known_tool_is_never_embedded_again(make: Make) -> None:
 
 def test_failure_15_a_changed_tool_is_found_by_its_new_text(make: Make) -> None:
     changed = [tool.model_copy(update={"description": "Paint a fence."}) if tool.id == "send_mail" else tool for tool in TOOLS]  # fmt: skip
-    make()
-    assert ids(make(changed).search("paint a fence", k=1)) == ["send_mail"]
-    assert ids(make(changed).search("deliver a letter", k=1, min_score=0.3)) == []
+    before, after = make(), make(changed)
+    assert ids(after.search("paint a fence", k=1)) == ["send_mail"]
+    old, new = (search.explain("deliver a letter", "send_mail").match.score for search in (before, after))
+    assert new < old
 
 
 REQUEST = [

@@ -45,7 +45,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The rows worth ranking for one query, with both kinds of evidence and what is usual for the query."""
+    """The rows worth ranking for one query, with both kinds of evidence."""
 
     rows: Rows
     """Shape (m,): the best of the dense and the best of the lexical side, each row once."""
@@ -53,9 +53,6 @@ class Candidates:
     """Shape (m,)."""
     bm25: Scores
     """Shape (m,)."""
-    cosine_mean: float
-    cosine_deviation: float
-    """Mean and standard deviation over all n live rows, selected or not, candidates or not."""
     attainable: float
     """The BM25 of a row that holds every term of the query many times over."""
     n: int
@@ -77,7 +74,7 @@ class Corpus:
 
     @cached_property
     def moments(self) -> Moments:
-        """Of the live rows; computed at the first search."""
+        """Of the live rows; computed when first asked for."""
         total = Moments.over(self.segments[0].vectors.vectors([]))
         for segment, span in zip(self.segments, self._spans, strict=True):
             total = total + segment.vectors.moments()
@@ -85,6 +82,10 @@ class Corpus:
             if len(hidden):
                 total = total - Moments.over(segment.vectors.vectors(hidden))
         return total
+
+    def usual(self, query: Vectors) -> tuple[float, float]:
+        """Mean and standard deviation of the query's cosines with all live rows, exactly; zeros where there are none."""
+        return self.moments.of(query) if self.n else (0.0, 0.0)
 
     def candidates(
         self, query: Vectors, terms: Terms, *, depth: int, selection: Selection | None = None, also: Rows | None = None
@@ -106,13 +107,10 @@ class Corpus:
             if also is not None:
                 rows = np.union1d(rows, also[allowed[also]])
         cosine = self._cosines(query, rows)
-        mean, deviation = self.moments.of(query) if self.n else (0.0, 0.0)
         return Candidates(
             rows=rows.astype(np.int64),
             cosine=cosine,
             bm25=scores[rows],
-            cosine_mean=mean,
-            cosine_deviation=deviation,
             attainable=attainable,
             n=self.n,
             complete=len(rows) == total,

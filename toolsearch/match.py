@@ -16,7 +16,7 @@ class Evidence:
     cosine: float
     """Raw cosine of query and document, -1..1."""
     dense: float
-    """Cosine in standard deviations above what an unrelated tool of this catalog gets for this query."""
+    """Cosine in standard deviations above what the model gives unrelated pairs."""
     bm25: float
     """Raw BM25 of the query's terms in the document, from 0."""
     lexical: float
@@ -49,5 +49,7 @@ class Explanation:
     """How many tools were ranked."""
     document: str
     """The text that stands for the tool in the index."""
+    usual: tuple[float, float]
+    """Mean and standard deviation of the cosines this query gets over the catalog."""
     shared_terms: tuple[str, ...]
     """Terms of the query that the document or the name as a whole contains, in query order."""

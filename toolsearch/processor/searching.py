@@ -93,7 +93,7 @@ async def _walk(step: StepContext, query: str, vector: Any, waiting: Waiting) ->
     own = _own(step, spelled, query)
     # A `select:` gives all it names; only activation is limited.
     k = options.top_k - len(own) if chosen is None else _EVERY
-    picker = Picker(k, floor=options.min_score or None, max_per_server=options.max_per_server)
+    picker = Picker(k, floor=options.min_score or None, max_per_server=options.server_cap)
     view = await waiting.offload(lambda: step.catalog.view)
     for match in picker.proposals(view.ranking(query, vector)):
         if await _may_show(step, match, waiting):
