@@ -1,4 +1,4 @@
-"""The text that stands for a tool."""
+"""The texts that stand for a tool."""
 
 import re
 import subprocess
@@ -20,23 +20,30 @@ def text_of(limit: int = 10_000, **fields: Any) -> str:
     return render(Tool(**fields), count=count, limit=limit).text
 
 
+def words_of(**fields: Any) -> str:
+    return render(Tool(**fields), count=count, limit=10_000).words
+
+
 def schema(**notes: str) -> dict[str, Any]:
     return {"type": "object", "properties": {name: {"description": note} for name, note in notes.items()}}
 
 
-def test_a_document_is_name_server_description_parameters_and_examples() -> None:
-    made = text_of(
-        name="createIssue",
-        server="github",
-        title="Open a ticket",
-        description="Opens a new issue in a repository.",
-        parameters=schema(repoName="where it goes", body=""),
-        examples=("file a bug",),
+def test_a_document_is_name_server_description_and_examples_with_the_parameters_among_its_words() -> None:
+    made = render(
+        Tool(
+            name="createIssue",
+            server="github",
+            title="Open a ticket",
+            description="Opens a new issue in a repository.",
+            parameters=schema(repoName="where it goes", body=""),
+            examples=("file a bug",),
+        ),
+        count=count,
+        limit=10_000,
     )
-    assert made == (
-        "github create issue (Open a ticket): Opens a new issue in a repository. "
-        "Parameters: repo name: where it goes; body. Examples: file a bug"
-    )
+    head = "github create issue (Open a ticket): Opens a new issue in a repository. "
+    assert made.text == head + "Examples: file a bug"
+    assert made.words == head + "Parameters: repo name: where it goes; body. Examples: file a bug"
 
 
 def test_failure_3_identifiers_are_split_before_they_are_lower_cased() -> None:
@@ -46,7 +53,7 @@ def test_failure_3_identifiers_are_split_before_they_are_lower_cased() -> None:
 
 def test_failure_3_the_whole_identifier_is_a_term_too_and_its_words_are_found() -> None:
     tool = Tool(name="createIssue", description="Files a ticket.")
-    row = set(Terms.of(render(tool, count=count, limit=99).text, name=tool.name).ids.tolist())
+    row = set(Terms.of(render(tool, count=count, limit=99).words, name=tool.name).ids.tolist())
     for query in ("createIssue", "createissue", "create_issue", "issue"):
         assert set(Terms.of(query).ids.tolist()) <= row
 
@@ -92,7 +99,7 @@ def test_a_tool_without_a_description_is_its_name_and_parameters() -> None:
 
 
 def test_a_document_has_no_control_and_no_bidirectional_characters() -> None:
-    made = text_of(
+    made = words_of(
         name="pay\u202e_out",
         server="ba\u0000nk",
         description="Sends\u200b money.\n\x1b[2J",
@@ -107,12 +114,24 @@ NOTES = {f"field{'abcdefghijkl'[n]}": "explained at length " * 8 for n in range(
 
 
 @pytest.mark.parametrize("limit", [60, 120, 254])
-def test_name_start_of_description_and_parameter_names_survive_a_description_of_100_000_characters(limit: int) -> None:
+def test_name_start_of_description_and_parameters_survive_a_description_of_100_000_characters(limit: int) -> None:
     assert len(LONG) > 100_000
-    made = text_of(limit, name="createIssue", server="github", description=LONG, parameters=schema(**NOTES))
-    assert made.startswith("github create issue: Opens a ticket. lorem")
-    assert [name for name in NOTES if re.search(rf"\b{name}\b", made)] == list(NOTES)
-    assert count(made) <= limit
+    fields: dict[str, Any] = {
+        "name": "createIssue",
+        "server": "github",
+        "description": LONG,
+        "parameters": schema(**NOTES),
+    }
+    made = render(Tool(**fields), count=count, limit=limit)
+    assert made.text.startswith("github create issue: Opens a ticket. lorem")
+    assert limit - 2 <= count(made.text) <= limit
+    assert [name for name in NOTES if re.search(rf"\b{name}\b", made.words)] == list(NOTES)
+    assert len(made.words) < 10_000
+
+
+def test_examples_survive_a_description_of_100_000_characters() -> None:
+    made = text_of(60, name="createIssue", description=LONG, examples=("file a bug", "report a defect"))
+    assert made.endswith("Examples: file a bug; report a defect")
 
 
 def test_a_note_of_a_parameter_goes_before_the_name_of_another() -> None:
@@ -134,8 +153,8 @@ def test_a_document_never_has_more_tokens_than_the_model_reads(limit: int) -> No
 
 
 def test_a_document_that_fits_is_not_cut() -> None:
-    made = text_of(name="create_issue", description="Opens a ticket.", parameters=schema(**NOTES))
-    assert text_of(count(made), name="create_issue", description="Opens a ticket.", parameters=schema(**NOTES)) == made
+    made = text_of(name="create_issue", parameters=schema(**NOTES))
+    assert text_of(count(made), name="create_issue", parameters=schema(**NOTES)) == made
 
 
 def test_a_description_of_one_endless_word_is_cut_inside() -> None:

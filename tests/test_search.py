@@ -90,11 +90,14 @@ class Plain:
     @classmethod
     def of(cls, tools: Sequence[Tool], query: str) -> "Plain":
         encoder = WordEncoder()
-        documents = [render(tool, count=encoder.count_tokens, limit=encoder.max_tokens).text for tool in tools]
-        vectors = encoder.encode(documents, "document").astype(float)
+        documents = [render(tool, count=encoder.count_tokens, limit=encoder.max_tokens) for tool in tools]
+        vectors = encoder.encode([document.text for document in documents], "document").astype(float)
         cosine = vectors @ encoder.encode([query], "query")[0].astype(float)
         usual = background(encoder)
-        rows = [analyse(text) + analyse(tool.name) * NAME_WEIGHT for text, tool in zip(documents, tools, strict=True)]
+        rows = [
+            analyse(document.words) + analyse(tool.name) * NAME_WEIGHT
+            for document, tool in zip(documents, tools, strict=True)
+        ]
         mean_length = np.mean([len(row) for row in rows])
         bm25, attainable = np.zeros(len(rows)), 0.0
         for term in set(analyse(query)):

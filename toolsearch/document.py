@@ -1,4 +1,4 @@
-"""The text that stands for a tool in the index, and its digest."""
+"""The two texts that stand for a tool in the index, one to embed and one to analyse, and their digest."""
 
 import hashlib
 import itertools
@@ -12,14 +12,14 @@ from toolsearch.identifiers import squash, words
 from toolsearch.tool import Schema, Tool
 
 RECIPE = 1
-"""Version of the text below. Vectors of different recipes never meet: the recipe is part of every index's identity."""
+"""Version of the texts below. Vectors of different recipes never meet: the recipe is part of every index's identity."""
 
 _DESCRIPTION = 2_000
 """Characters of a description that are looked at: twice what fits the longest window of the shipped models."""
 _PARAMETER = 200
 _PARAMETERS = 40
 _DESCRIPTION_SHARE = 0.6
-"""Where a text does not fit, the description gets this share of the window and the parameters the rest."""
+"""Where a text does not fit, the description gets this share of the window and the examples the rest."""
 
 _PROTOCOL = re.compile(r"^mcp(?:__|[./:\\])[\W_]*(?=\w)", re.IGNORECASE)
 """What some clients put before every name; it says nothing about the tool."""
@@ -30,15 +30,19 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is embedded and analysed for one tool."""
+    """What is embedded and what is analysed for one tool."""
 
     text: str
+    """What the encoder reads: name, server, description, examples. Parameters stand in it only where there is no
+    description: beside one they measure no better, and treble what has to be embedded."""
+    words: str
+    """What BM25 reads: all of it, parameters and their notes included."""
     digest: str
-    """sha256 of the text and the recipe: equal digests mean equal vectors."""
+    """sha256 of both texts and the recipe: equal digests mean equal rows."""
 
 
 def render(tool: Tool, *, count: Count, limit: int) -> Document:
-    """The document of a tool, cut so that the model reads all of it: name, server, description, parameters, examples.
+    """The document of a tool; its `text` is cut so that the model reads all of it.
 
     A tool without a description is its name and parameters.
     """
@@ -46,10 +50,13 @@ def render(tool: Tool, *, count: Count, limit: int) -> Document:
     description = clean(tool.description, _DESCRIPTION)
     parameters = list(_parameters(tool.parameters))
     examples = [clean(example, _PARAMETER) for example in tool.examples]
-    text = _join(head, description, [f"{name}: {note}" if note else name for name, note in parameters], examples)
+    notes = [f"{name}: {note}" if note else name for name, note in parameters]
+    words = _join(head, description, notes, examples)
+    text = _join(head, description, [], examples) if description else words
     if count(text) > limit:
-        text = _fit(head, description, parameters, examples, count=count, limit=limit)
-    return Document(text, hashlib.sha256(f"{RECIPE}\0{text}".encode("utf-8", "replace")).hexdigest())
+        text = _fit(head, description, [] if description else parameters, examples, count=count, limit=limit)
+    parts = "\0".join((str(RECIPE), text, words))
+    return Document(text, words, hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest())
 
 
 def _head(tool: Tool) -> str:

@@ -48,7 +48,7 @@ class Explanation:
     of: int
     """How many tools were ranked."""
     document: str
-    """The text that stands for the tool in the index."""
+    """The words that stand for the tool in the index."""
     usual: tuple[float, float]
     """Mean and standard deviation of the cosines this query gets over the catalog."""
     shared_terms: tuple[str, ...]

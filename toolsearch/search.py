@@ -139,7 +139,7 @@ class ToolSearch:
         match = next((m for m in self._matches(query, vector) if m.tool is tool), None)
         if match is None:
             raise OptionError("query", f"a select: query that does not name {name!r} does not rank it.")
-        document = render(tool, count=self.encoder.count_tokens, limit=self.encoder.max_tokens).text
+        document = render(tool, count=self.encoder.count_tokens, limit=self.encoder.max_tokens).words
         inside = {*analyse(document), *analyse(tool.name)}
         shared = tuple(dict.fromkeys(term for term in analyse(query) if term in inside))
         usual = self._view.corpus.usual(vector)
@@ -209,7 +209,7 @@ class ToolSearch:
             ]
             vectors = self.encoder.encode([document.text for document in documents], "document")
             for (fingerprint, tool), document, vector in zip(unseen.items(), documents, vectors, strict=True):
-                row = Row(vector, Terms.of(document.text, name=tool.name))
+                row = Row(vector, Terms.of(document.words, name=tool.name))
                 rows[fingerprint] = row
                 self._rows.put(fingerprint, row)
         return Segment([rows[tool.fingerprint] for tool in tools], self.encoder.dim)
