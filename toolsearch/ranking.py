@@ -57,8 +57,9 @@ def calibrate(fused: Scores, best: float, n: int) -> Scores:
     even = EVEN_BET * best**GROWTH * np.log(n + FEWEST)
 
     def share(evidence: Scores) -> Scores:
-        risen: Scores = np.maximum(evidence, 0.0) ** STEEPNESS
-        return risen / (risen + even**STEEPNESS)
+        risen = np.maximum(evidence, 0.0) ** STEEPNESS
+        of_all: Scores = risen / (risen + even**STEEPNESS)
+        return of_all
 
     score: Scores = np.minimum(share(fused) / share(np.array(best)), 1.0)
     return score
