@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from toolsearch import Match, Tool, ToolSearch
 from toolsearch.cache import CachedEncoder
+from toolsearch.catalog import as_tools_leniently
 from toolsearch.document import render
 from toolsearch.embedding.registry import background
-from toolsearch.errors import DuplicateToolError, OptionError, UnknownToolError
+from toolsearch.errors import DuplicateToolError, InvalidToolError, OptionError, UnknownToolError
 from toolsearch.lexical import K1, NAME_WEIGHT, UNSEEN, B, analyse
 from toolsearch.ranking import DEPTH, LEXICAL_WEIGHT
 
@@ -459,6 +460,23 @@ def test_failure_15_a_changed_tool_is_found_by_its_new_text(make: Make) -> None:
     assert ids(after.search("paint a fence", k=1)) == ["send_mail"]
     old, new = (search.explain("deliver a letter", "send_mail").match.score for search in (before, after))
     assert new < old
+
+
+@pytest.mark.parametrize("odd", [object(), {"default": b"\xff"}, {"\ud800": {}}])
+def test_a_tool_whose_schema_is_not_json_is_an_error_that_names_it_and_the_field(odd: Any, make: Make) -> None:
+    bad = Tool(name="run", parameters={"properties": {"a": odd}})
+    with pytest.raises(InvalidToolError, match=r"'run', field 'parameters': is not JSON"):
+        make([*TOOLS, bad])
+    good, errors = as_tools_leniently([*TOOLS, bad])
+    assert (good, len(errors)) == (TOOLS, 1)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"properties": None}, {"properties": ["a"]}, {"properties": {7: {"description": "half \ud83d"}}}, {}]
+)
+def test_a_tool_with_a_malformed_schema_is_found_all_the_same(parameters: dict[str, Any], make: Make) -> None:
+    search = make([*TOOLS, Tool(name="resize_image", description="Width of a picture.", parameters=parameters)])
+    assert ids(search.search("picture width", k=1)) == ["resize_image"]
 
 
 REQUEST = [

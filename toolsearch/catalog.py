@@ -116,6 +116,7 @@ def _read(item: object, key: str | None) -> list[Tool]:
     if type(item) is dict or isinstance(item, Mapping):  # asking an ABC costs more than reading a known definition
         return tools_from_mapping(item, key=key)
     if isinstance(item, Tool):
+        item.fingerprint  # noqa: B018 - what is not JSON shows here, not in the middle of a search
         given = key is None or "id" in item.model_fields_set
         return [item if given or item.id == key else item.model_copy(update={"id": key})]
     if not inspect.isroutine(item) and (tool := tool_from_object(item, key=key)) is not None:

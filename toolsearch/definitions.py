@@ -53,10 +53,7 @@ def read_definition(definition: dict[str, Any], key: str | None, server: str | N
     _read_annotations(body, fields, label)
     _read_meta(body, fields, label)
     tool = make_tool(**fields)
-    try:
-        tool.fingerprint  # noqa: B018 - remembered from here on; and what is not JSON shows now, not in the middle of a search
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidToolError(label, "parameters", f"is not JSON: {error}") from error
+    tool.fingerprint  # noqa: B018 - remembered from here on; and what is not JSON shows now, not in the middle of a search
     return tool
 
 

@@ -16,6 +16,9 @@ Schema = Mapping[str, Any]
 EMPTY_SCHEMA: Schema = {"type": "object", "properties": {}}
 """What a tool without parameters accepts."""
 
+_NOT_JSON = (ValueError, TypeError, RecursionError)
+"""What serialising an object raises that has no JSON: foreign types, half of a surrogate pair, a circle."""
+
 
 class Tool(BaseModel):
     """One tool. Immutable; a change is a new value (`tool.model_copy(update=...)`)."""
@@ -73,9 +76,25 @@ class Tool(BaseModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 over everything a model or an index reads of the tool (the executor and the original are not)."""
-        content = self.model_dump(mode="json", exclude={"provenance"})
-        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+        """sha256 over everything a model or an index reads of the tool (the executor and the original are not).
+
+        Raises:
+            InvalidToolError: a schema or the annotations hold what is not JSON.
+        """
+        try:
+            content = self.model_dump(mode="json", exclude={"provenance"})
+            encoded = json.dumps(content, sort_keys=True, default=str).encode()
+        except _NOT_JSON as error:
+            raise InvalidToolError(self.id, self._field_at_fault(), f"is not JSON: {error}") from error
+        return hashlib.sha256(encoded).hexdigest()
+
+    def _field_at_fault(self) -> str:
+        for field in ("parameters", "output_schema", "annotations"):
+            try:
+                self.model_dump(mode="json", include={field})
+            except _NOT_JSON:
+                return field
+        return "tool"
 
     def __hash__(self) -> int:
         return hash((self.id, self.name))
