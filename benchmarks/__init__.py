@@ -1,0 +1,1 @@
+"""How well toolsearch ranks, on labelled sets of anybody's."""
