@@ -284,6 +284,13 @@ def test_a_thief_of_an_alias_does_not_push_out_the_tool_it_robs(open_office: Mak
         assert step.call("load_tool", {"tool_name": "thief"}).content["not_found"] == ["thief"]
 
 
+def test_of_two_that_share_an_alias_the_second_is_left_out(open_office: Make, caplog: pytest.LogCaptureFixture) -> None:
+    tools = [tool("clean", "Clean the desk", aliases=("tidy",)), tool("sort", "Sort the files", aliases=("tidy",))]
+    step = SYNC.step(open_office(), tools=tools, thread_id="t")
+    assert step.call("load_tool", {"tool_names": ["clean", "sort"]}).content["not_found"] == ["sort"]
+    assert len(warnings_of(caplog, "'sort'")) == 1
+
+
 def test_two_of_one_name_leave_the_first(open_office: Make, caplog: pytest.LogCaptureFixture) -> None:
     tools = [tool("get_mail", "The first"), tool("get_mail", "The second")]
     step = SYNC.step(open_office(), tools=tools, thread_id="t")

@@ -420,6 +420,14 @@ def test_the_budget_is_counted_by_the_counter_that_was_given(make: Make) -> None
     assert (len(answer["results"]) < 9, json.loads(asked[-1]) == answer) == (True, True)
 
 
+def test_a_catalog_tool_of_a_name_that_the_prompt_has_is_not_shown_beside_it(make: Make, entry: Entry) -> None:
+    step = entry.step(make(), tools=[tool("send_mail", "The caller's own way")], thread_id="t")
+    for query in ("send_mail", "select:send_mail", "email message to a person"):
+        answer = entry.call(step, "search_tools", {"query": query}).content
+        described = [one["description"] for one in answer["results"] if one["name"] == "send_mail"]
+        assert described == (["The caller's own way"] if "send_mail" in query else [])
+
+
 def test_an_own_tool_that_fills_the_places_leaves_none_over(make: Make) -> None:
     own = [tool("a__search", "x"), tool("b__search", "x")]
     step = SYNC.step(make(search={"top_k": 1}), tools=own)
