@@ -105,6 +105,16 @@ def test_a_withdrawn_right_is_noticed_at_the_call(make: Make, entry: Entry) -> N
     assert call(talk, "send_mail", MAIL).is_error is False
 
 
+def test_a_withdrawn_right_holds_for_a_loaded_tool_that_the_framework_feeds_back_too(make: Make, entry: Entry) -> None:
+    rule, tools = Rule(), catalog()
+    talk = Talk(make(tools, filter=rule), {"thread_id": "t"}, entry)
+    talk.load("send_mail")
+    talk.step(tools=[tools[2]])
+    assert call(talk, "send_mail", MAIL).is_error is False
+    rule.denied["active"] = {"send_mail"}
+    assert call(talk, "send_mail", MAIL).reason == "not-loaded"
+
+
 def test_a_denied_call_with_wrong_arguments_does_not_show_the_schema(make: Make, entry: Entry) -> None:
     rule = Rule()
     talk = Talk(make(filter=rule), {"thread_id": "t"}, entry)
