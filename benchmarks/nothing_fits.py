@@ -4,7 +4,7 @@
 
 A query loses its answer when the right tools are taken out of the catalog together with their whole server, or, where
 tools have no server, with everything that says nearly the same. `--foreign` names a set of another domain altogether,
-whose queries are asked of every catalog.
+whose queries are asked of every other catalog.
 """
 
 import argparse
@@ -53,7 +53,10 @@ class Outcome:
 
     def figures(self) -> dict[str, Any]:
         return {
-            "auroc": {"answer gone": auroc(self.best, self.unanswered), "foreign": auroc(self.best, self.foreign)},
+            "auroc": {
+                "answer gone": auroc(self.best, self.unanswered),
+                "foreign": auroc(self.best, self.foreign) if len(self.foreign) else None,
+            },
             "queries": len(self.best),
             "thresholds": {
                 str(floor): {
@@ -114,7 +117,7 @@ def _under(scores: Scores, floor: float) -> float | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print a table, write the result."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.nothing_fits")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.nothing_fits", description="What each min_score costs.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--foreign", type=Path, metavar="FOLDER")
     parser.add_argument("--json", type=Path, default=RESULTS / "nothing_fits.json")
@@ -131,8 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for folder in options.folders:
         dataset = read_dataset(folder)
         split = halves(dataset.queries)
+        strangers = foreign.queries if foreign and foreign.digests != dataset.digests else ()
         result["sets"][dataset.name] = {"files": dataset.digests} | {
-            half: outcome(dataset, places, foreign.queries if foreign else (), encoder).figures()
+            half: outcome(dataset, places, strangers, encoder).figures()
             for half, places in (("tune", split.tune), ("measure", split.measure))
         }
     show(result)
@@ -140,24 +144,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def show(result: dict[str, Any]) -> None:
-    """Macro figures a threshold, and the separation a set."""
+    """Macro figures a threshold, over the sets that have them, and the separation a set."""
     table = Table("min_score", "lost, tune", "lost, measure", "answer gone, emptied", "foreign, emptied")
-    sets = result["sets"].values()
+    columns = (
+        ("tune", "right tools lost"),
+        ("measure", "right tools lost"),
+        ("measure", "answer gone, emptied"),
+        ("measure", "foreign, emptied"),
+    )
     for floor in map(str, THRESHOLDS):
-        cells = [
-            [one[half]["thresholds"][floor][what] for one in sets]
-            for half, what in (
-                ("tune", "right tools lost"),
-                ("measure", "right tools lost"),
-                ("measure", "answer gone, emptied"),
-                ("measure", "foreign, emptied"),
-            )
-        ]
-        table.add_row(floor, *(f"{np.mean(cell):.3f}" if None not in cell else "" for cell in cells))
-    console = Console()
+        shares = [[one[half]["thresholds"][floor][what] for one in result["sets"].values()] for half, what in columns]
+        known = [[share for share in column if share is not None] for column in shares]
+        table.add_row(floor, *(f"{np.mean(column):.3f}" if column else "" for column in known))
+    console = Console(width=100)
     console.print(table)
     for name, one in result["sets"].items():
-        console.print(f"{name}: AUROC {one['measure']['auroc']}")
+        separation = one["measure"]["auroc"]
+        console.print(name, *(f"AUROC, {what}: {area:.3f}" for what, area in separation.items() if area is not None))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def recalls(dataset: Dataset, encoder: Encoder, k: int) -> dict[str, dict[str, f
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print a table, write the result."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.servers")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.servers", description="What each cap costs.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--json", type=Path, default=RESULTS / "servers.json")
