@@ -147,6 +147,7 @@ def test_a_receipt_names_what_was_loaded_before_like_the_rest() -> None:
 
 def test_results_repeated_in_one_answer_void_its_receipt() -> None:
     assert loaded_names(neutral([[search("1", "send_mail", "send_mail", activation=RECEIPT)]])) == ()
+    assert loaded_names(neutral([[activate("1", "send_mail", "send_mail")]])) == ()
 
 
 @pytest.mark.parametrize("tool", ["read_page", "Load_Tool", "load_tool ", "mcp__evil__load_tool", "search_tools", ""])

@@ -47,6 +47,14 @@ def test_loading_again_moves_nothing(make: Make, entry: Entry) -> None:
     assert talk.visible() == ["send_mail", "book_flight"]
 
 
+def test_loading_again_moves_nothing_in_a_run_without_a_thread_either(make: Make, entry: Entry) -> None:
+    talk = Talk(make(), {"run": {}}, entry)
+    talk.load("send_mail", "book_flight")
+    talk.step()
+    talk.load("send_mail", "get_tides")
+    assert talk.visible() == ["send_mail", "book_flight", "get_tides"]
+
+
 def test_loading_appends_in_the_order_of_the_call_not_of_the_catalog(make: Make) -> None:
     talk = Talk(make(), {"thread_id": "t"})
     talk.load(*reversed(NAMES))
@@ -157,12 +165,15 @@ def test_a_loaded_tool_fed_back_as_it_is_does_not_escape_the_filter_either(make:
     assert beside_meta(talk.step(tools=[tools[2]])) == []
 
 
-def test_meta_tools_that_a_framework_feeds_back_are_not_doubled(make: Make) -> None:
+def test_meta_tools_that_a_framework_feeds_back_are_not_doubled_and_nobody_is_warned(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     processor = make()
     first = SYNC.step(processor)
     rebuilt = [to_mcp(one) for one in first.tools.values() if isinstance(one, Tool)]
     for fed in (dict(first.tools), rebuilt):
         assert list(SYNC.step(processor, tools=fed).tools) == ["search_tools", "load_tool"]
+    assert caplog.messages == []
 
 
 def test_provider_tools_that_we_cannot_read_pass_through_in_their_place(make: Make) -> None:
