@@ -152,6 +152,12 @@ def test_a_document_never_has_more_tokens_than_the_model_reads(limit: int) -> No
     assert 0 < count(made) <= limit
 
 
+def test_a_name_without_end_leaves_room_for_the_description() -> None:
+    made = text_of(30, name="very_long_name_" * 13, description=LONG)
+    assert made.startswith("very long name very long")
+    assert "Opens a ticket." in made
+
+
 def test_a_document_that_fits_is_not_cut() -> None:
     made = text_of(name="create_issue", parameters=schema(**NOTES))
     assert text_of(count(made), name="create_issue", parameters=schema(**NOTES)) == made

@@ -167,6 +167,7 @@ def test_failure_5_scripts_without_spaces_give_pairs_of_neighbours(text: str, te
         ("อากาศ", "พยากรณ์อากาศ"),
         ("天气", "查询今天的天气预报"),
         ("ｔｉｃｋｅｔ", "Open a ticket"),
+        ("ﾃﾝｷ", "テンキ"),
         ("café", "Cafe"),
         ("cafe\u0301", "café"),
         ("Übersetzen", "ubersetzen"),

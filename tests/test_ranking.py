@@ -196,6 +196,8 @@ def test_displaced_matches_below_the_floor_do_not_come_back() -> None:
 def test_typed_names_are_under_no_floor_and_no_cap(reason: Reason) -> None:
     ranking = [match(rank, score=0.0, server="a", reason=reason) for rank in (1, 2, 3)]
     assert take(Picker(5, floor=0.9, max_per_server=1), [*ranking, match(4, score=0.1)]) == ["tool1", "tool2", "tool3"]
+    others = [match(4, server="b"), match(5, server="c")]
+    assert take(Picker(4, max_per_server=1), [*ranking, *others]) == ["tool1", "tool2", "tool3", "tool4"]
 
 
 def test_failure_24_one_server_that_wins_every_rank_leaves_places_for_others() -> None:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -528,13 +528,22 @@ def test_failure_17_request_tools_seen_before_embed_nothing_and_assemble_nothing
     assert [one is other for one, other in zip(first.corpus.segments, again.corpus.segments, strict=True)] == [True] * 2
 
 
-def test_of_a_changed_set_only_what_is_new_is_embedded(make: Make) -> None:
-    encoder = WordEncoder()
+def test_of_a_changed_set_only_what_is_new_is_rendered_and_embedded(make: Make) -> None:
+    class Counting(WordEncoder):
+        counted: ClassVar[list[str]] = []
+
+        def count_tokens(self, text: str) -> int:
+            self.counted.append(text)
+            return super().count_tokens(text)
+
+    encoder = Counting()
     search = make(model=encoder)
     search.view(REQUEST)
     before = encoder.texts_seen
+    encoder.counted.clear()
     search.view([*reversed(REQUEST), Tool(name="one_more")])
     assert encoder.texts_seen == before + 1
+    assert encoder.counted == ["one more"]
 
 
 def test_a_view_without_tools_of_its_own_is_the_catalogs(make: Make) -> None:
