@@ -4,6 +4,7 @@ Between `<!-- NAME -->` and `<!-- /NAME -->` stands what the function of that na
 """
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -54,8 +55,27 @@ def help_demo() -> str:
     return _help("demo")
 
 
+def measured() -> str:
+    """The figures of `benchmarks/results/fusion.json`, macro means over its sets."""
+    found = json.loads((ROOT / "benchmarks" / "results" / "fusion.json").read_text())
+    rows = ["| | recall@1 | recall@5 | a right tool among five | nDCG@10 |", "| --- | --- | --- | --- | --- |"]
+    for method, said in (("search", "**toolsearch**"), ("bm25", "its BM25 alone"), ("dense", "its embedding alone")):
+        figures = [f"{found['macro'][method][measure]:.3f}" for measure in ("recall@1", "recall@5", "hit@5", "ndcg@10")]
+        rows.append(f"| {said} | {' | '.join(figures)} |")
+    gain = found["difference"]["recall@5"]["fused - bm25"]
+    tools = ", ".join(f"{name} ({one['tools']:,} tools)" for name, one in found["sets"].items())
+    rows.append("")
+    rows.append(
+        f"Macro means over {tools}. Fusion gains {gain['mean']:+.3f} recall@5 over the better part, "
+        f"95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}. [What the figures mean, and what was chosen on which half]"
+        "(benchmarks/README.md); [result file](benchmarks/results/fusion.json)."
+    )
+    return "\n".join(rows)
+
+
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/architecture.md": {"layers": layers, "files": files},
+    "README.md": {"measured": measured},
     "docs/cli.md": {"help": help_main, "help-search": help_search, "help-demo": help_demo},
 }
 
