@@ -96,6 +96,26 @@ def test_a_rule_that_raises_denies() -> None:
     assert [asked(Policy(rule)) for rule in rules] == [False] * 5
 
 
+def test_a_rule_that_forgot_an_await_is_awaited_to_its_verdict() -> None:
+    async def verdict(*, tool_name: str, **_: Any) -> bool:
+        return tool_name == "read_mail"
+
+    async def forgetful(**question: Any) -> Any:
+        return verdict(**question)
+
+    assert [asked(Policy(forgetful), tool) for tool in (MAIL, OTHER)] == [False, True]
+
+
+def test_a_rule_that_yields_denies() -> None:
+    def yields(**_: Any) -> Any:
+        yield True
+
+    async def yields_later(**_: Any) -> Any:
+        yield True
+
+    assert [asked(Policy(rule)) for rule in (yields, yields_later)] == [False, False]
+
+
 def test_a_failure_is_logged_once_a_tool_and_phase_with_both_and_its_cause(caplog: pytest.LogCaptureFixture) -> None:
     policy = Policy(Recorded(OSError("policy service down")))
     with caplog.at_level(logging.WARNING):

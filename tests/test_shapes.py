@@ -88,6 +88,10 @@ def test_the_own_fields_arrive() -> None:
     assert {field: getattr(tool, field) for field in expected} == expected
 
 
+def test_a_definition_that_a_server_wrote_takes_no_other_tools_name() -> None:
+    assert as_tool({"name": "send_mail", "inputSchema": {"type": "object"}, "overrides": True}).overrides is False
+
+
 @pytest.mark.parametrize("category", [None, 3, ["a"], ""])
 def test_a_category_that_is_no_text_is_left_aside(category: Any) -> None:
     assert as_tool({"name": "a", "category": category}).tags == ()

@@ -10,6 +10,7 @@ FINGERPRINT_KEY = "toolsearch/fingerprint"
 
 SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parameters_json_schema", "params_json_schema")
 """What the schema of the arguments is called: OpenAI, Anthropic, MCP, Pydantic AI, OpenAI Agents."""
+_MCP_SCHEMA = "inputSchema"
 OUTPUT_KEYS = ("output_schema", "outputSchema", "output_json_schema")
 
 UNNAMED = "?"
@@ -43,6 +44,9 @@ def read_definition(definition: dict[str, Any], key: str | None, server: str | N
         raise InvalidToolError(label, "id", f"expected a text, got {type(own_id).__name__}")
     _refuse_provider_tool(body, label)
     fields = {field: body[field] for field in _OWN_KEYS if body.get(field) is not None}
+    if _MCP_SCHEMA in body:
+        # Written by the server itself, which must not say that it may take another's name.
+        fields.pop("overrides", None)
     fields["name"] = name
     if own_id or key:
         fields["id"] = own_id or key

@@ -1,7 +1,8 @@
 """May this tool be seen, loaded, kept? The caller's rule, asked in three phases; a rule that fails says no."""
 
+import inspect
 import logging
-from collections.abc import Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Generator
 from typing import Any, Literal, Protocol
 
 from toolsearch.errors import AsyncFilterError
@@ -45,7 +46,10 @@ class Policy:
             return True
         try:
             verdict = self._rule(tool_name=tool.id, tool=tool, request_context=request_context, phase=phase)
-            return bool(await waiting.settle(verdict, "The filter"))
+            # An `async def` that forgot an `await` gives one more coroutine, and every coroutine is true.
+            while inspect.isawaitable(verdict):
+                verdict = await waiting.settle(verdict, "The filter")
+            return _truth(verdict)
         except AsyncFilterError:
             raise
         except Exception:
@@ -53,3 +57,9 @@ class Policy:
                 self._told.put((tool.id, phase), True)
                 logger.exception("the filter failed for tool %r in phase %r; the tool is denied", tool.id, phase)
             return False
+
+
+def _truth(verdict: object) -> bool:
+    if isinstance(verdict, Generator | AsyncGenerator):
+        raise TypeError("the filter yields; a verdict is returned")  # a generator is true, whatever it would yield
+    return bool(verdict)

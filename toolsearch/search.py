@@ -86,7 +86,8 @@ class ToolSearch:
 
         Raises:
             TypeError: the query is not a string.
-            OptionError: k or max_per_server is negative, min_score is not in 0..1.
+            OptionError: k is negative, max_per_server is less than 1, min_score is not in 0..1.
+            ModelError: the model cannot be loaded, or returned something else than unit rows of its width.
         """
         return self.search_many([query], k, where=where, min_score=min_score, max_per_server=max_per_server)[0]
 
@@ -103,7 +104,8 @@ class ToolSearch:
 
         Raises:
             TypeError: a query is not a string.
-            OptionError: k or max_per_server is negative, min_score is not in 0..1.
+            OptionError: k is negative, max_per_server is less than 1, min_score is not in 0..1.
+            ModelError: the model cannot be loaded, or returned something else than unit rows of its width.
         """
         if k < 0:
             raise OptionError("k", f"must be 0 or more, not {k}.")
@@ -130,6 +132,7 @@ class ToolSearch:
             UnknownToolError: no tool has this id.
             OptionError: the query cannot be searched for (empty, or too long).
             TypeError: the query is not a string.
+            ModelError: as `search`.
         """
         tool = self.catalog[name]
         reason = refusal(query)
@@ -150,6 +153,7 @@ class ToolSearch:
 
         Raises:
             TypeError: a query is not a string.
+            ModelError: as `search`.
         """
         sound = [place for place, query in enumerate(queries) if refusal(query) is None]
         vectors = np.zeros((len(queries), self.encoder.dim), np.float32)

@@ -3,8 +3,10 @@
 import asyncio
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -176,6 +178,30 @@ def test_threads_that_load_at_once_lose_nothing_and_each_name_is_new_to_exactly_
         new = [name for names in pool.map(worker, range(workers)) for name in names]
     assert sorted(new) == sorted(NAMES)
     assert sorted(beside_meta(SYNC.step(processor, **request))) == sorted(NAMES)
+
+
+def test_a_search_and_the_first_load_of_a_run_at_once_lose_nothing(make: Make) -> None:
+    met = threading.Barrier(2)
+
+    class Racing(dict[str, Any]):
+        """Gives both threads time to find nothing there, and lets the search be the last to say so."""
+
+        def get(self, key: str, default: Any = None) -> Any:
+            value = super().get(key, default)
+            with suppress(threading.BrokenBarrierError):
+                met.wait(0.5)
+            time.sleep(0.05 * (threading.current_thread() is searching))
+            return value
+
+    processor, run = make(), Racing()
+    searching = threading.current_thread()
+    step = SYNC.step(processor, run=run)
+    met.reset()
+    searching = threading.Thread(target=step.call, args=("search_tools", {"query": "email message"}))
+    searching.start()
+    assert step.call("load_tool", {"tool_name": "send_mail"}).content["loaded"] == ["send_mail"]
+    searching.join()
+    assert beside_meta(SYNC.step(processor, run=dict(run))) == ["send_mail"]
 
 
 def test_no_lock_is_held_while_a_filter_runs(make: Make) -> None:

@@ -211,6 +211,41 @@ def test_a_broken_schema_cannot_object_and_is_logged(
     assert "'odd'" in caplog.text
 
 
+@pytest.mark.parametrize("kind", [5, ["https://json-schema.org/draft/2020-12/schema"]])
+def test_a_schema_of_no_known_kind_cannot_object_either(make: Make, entry: Entry, kind: Any) -> None:
+    broken = Tool(name="odd", parameters={"$schema": kind, "type": "object"}, executor=lambda **_: "ran")
+    assert entry.call(entry.step(make(), tools=[broken]), "odd", {"a": 1}).content == "ran"
+
+
+def test_no_argument_keeps_the_others_from_being_checked(make: Make, entry: Entry) -> None:
+    parameters = {
+        "type": "object",
+        "properties": {
+            "kids": {"type": "array", "items": {"$ref": "#"}},
+            "n": {"type": "number", "multipleOf": 0.1},
+            "to": {"type": "string"},
+        },
+    }
+    step = entry.step(make(), tools=[Tool(name="go", parameters=parameters, executor=lambda **_: "ran")])
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"kids": [deep]}
+    for stopper in (deep, {"n": 10**400}):
+        refused = entry.call(step, "go", {**stopper, "to": 5})
+        assert (refused.reason, refused.is_error) == ("arguments", True)
+
+
+def test_a_schema_that_goes_in_circles_cannot_object(make: Make, entry: Entry) -> None:
+    circle = {"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}
+    step = entry.step(make(), tools=[Tool(name="odd", parameters=circle, executor=lambda **_: "ran")])
+    assert entry.call(step, "odd", {"a": 1}).content == "ran"
+
+
+def test_arguments_have_names(make: Make, entry: Entry) -> None:
+    step = entry.step(make(), tools=[Tool(name="mine", executor=lambda **_: "ran")])
+    assert entry.call(step, "mine", {1: 2}).reason == "arguments"
+
+
 def test_schemas_may_refer_to_their_own_definitions(make: Make, entry: Entry) -> None:
     parameters = {
         "type": "object",

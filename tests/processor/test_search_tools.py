@@ -358,6 +358,15 @@ def test_clearing_the_state_clears_the_memory_of_searches(make: Make) -> None:
         assert "been given" not in talk.search("email message")["message"]
 
 
+def test_clearing_the_shared_thread_clears_the_memory_of_no_other(make: Make) -> None:
+    processor = make(anonymous="shared")
+    ann, nobody = Talk(processor, {"thread_id": "t"}), Talk(processor, {})
+    for talk in (ann, nobody):
+        talk.search("email message")
+    processor.clear_state(None)
+    assert ["been given" in talk.search("email message")["message"] for talk in (ann, nobody)] == [True, False]
+
+
 def cost(answer: Any) -> int:
     return quarter(json.dumps(answer, ensure_ascii=False))
 

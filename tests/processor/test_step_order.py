@@ -183,6 +183,25 @@ def test_provider_tools_that_we_cannot_read_pass_through_in_their_place(make: Ma
     assert step.tools["web_search_preview"] is browse
 
 
+def test_a_providers_own_tools_are_called_by_their_names(make: Make) -> None:
+    shell = {"type": "bash_20250124", "name": "bash"}
+    servers = [{"type": "mcp", "server_label": label} for label in ("a", "b")]
+    step = SYNC.step(make(), tools=[shell, *servers])
+    assert beside_meta(step) == ["bash", "mcp", "mcp_2"]
+    assert [step.tools["bash"], step.tools["mcp"], step.tools["mcp_2"]] == [shell, *servers]
+    assert step.check("bash", {"command": "ls"}) is None
+
+
+@pytest.mark.parametrize("resolve", [True, False])
+def test_an_object_that_raises_when_looked_at_kills_no_step(make: Make, resolve: bool) -> None:
+    class Hostile:
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError(name)
+
+    step = SYNC.step(make(include_resolved_tools=resolve), tools=[Hostile(), tool("mine", "Mine", pinned=True)])
+    assert beside_meta(step) == ["mine"]
+
+
 def test_nothing_of_the_callers_is_mutated(make: Make, entry: Entry) -> None:
     tools: dict[str, object] = {"mine": {"name": "mine", "description": "Mine", "parameters": {"type": "object"}}}
     messages: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]

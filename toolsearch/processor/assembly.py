@@ -1,6 +1,7 @@
 """One step's tools put in their places: the caller's own, the pinned ones, and the catalog that is searched."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -8,6 +9,7 @@ from toolsearch.callable_names import legal_name
 from toolsearch.catalog import as_tools_leniently
 from toolsearch.errors import DuplicateToolError
 from toolsearch.lru import LRU
+from toolsearch.messages import field
 from toolsearch.owners import owner, same
 from toolsearch.processor.metatools import PROVENANCE, RESERVED
 from toolsearch.processor.stepcatalog import StepCatalog
@@ -169,7 +171,7 @@ def _read(
             left_out.note(str(getattr(error, "tool", "?")), str(error))
         return
     keyed = isinstance(tools, Mapping)
-    for key, item in tools.items() if isinstance(tools, Mapping) else ((_type_of(tool), tool) for tool in tools):
+    for key, item in tools.items() if isinstance(tools, Mapping) else _with_foreign_names(tools):
         readable, errors = as_tools_leniently({key: item} if keyed and key is not None else [item])
         yield from ((tool.id, tool.unwrapped, tool) for tool in readable)
         if errors and key is not None:
@@ -178,6 +180,15 @@ def _read(
             left_out.note(str(getattr(errors[0], "tool", "?")), str(errors[0]))
 
 
-def _type_of(item: object) -> str | None:
-    kind = item.get("type") if isinstance(item, Mapping) else getattr(item, "type", None)
-    return kind if isinstance(kind, str) and kind != "function" else None
+def _with_foreign_names(tools: Iterable[object]) -> Iterator[tuple[str | None, object]]:
+    """Each with what a provider's own tool is called by: its name, else its type (`mcp`, `mcp_2`); None for others."""
+    nameless: Counter[str] = Counter()
+    for item in tools:
+        kind, name = field(item, "type"), field(item, "name")
+        if not isinstance(kind, str) or kind == "function":
+            yield None, item
+        elif isinstance(name, str) and name:
+            yield name, item
+        else:
+            nameless[kind] += 1
+            yield kind if nameless[kind] == 1 else f"{kind}_{nameless[kind]}", item

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
+from uuid import uuid4
 
 from toolsearch.state import LoadedToolStore, ThreadKey
 from toolsearch.waiting import Waiting
@@ -14,7 +15,7 @@ _THREAD_KEYS = ("thread_id", "threadId", "mastra__threadId")
 _RESOURCE_KEYS = ("resource_id", "resourceId", "mastra__resourceId")
 
 _run_lock = threading.Lock()
-"""Guards the few instructions that change a run's list; never held while anything is awaited."""
+"""Guards the few instructions that change what a run remembers; never held while anything is awaited."""
 
 
 def context_value(request_context: Any, keys: Sequence[str]) -> str | None:
@@ -42,12 +43,10 @@ def thread_key(
     return ThreadKey(None, None) if shared else None
 
 
-def run_notes(run: MutableMapping[str, Any]) -> dict[str, Any]:
-    """What this run remembers for tool search, made on first use."""
-    notes = run.get(RUN_KEY)
-    if not isinstance(notes, dict):
-        notes = run[RUN_KEY] = {}
-    return notes
+def run_id(run: MutableMapping[str, Any]) -> str:
+    """What tells this run from others, made on first use; text, for a run may be written down and read back."""
+    with _run_lock:
+        return str(_notes(run).setdefault("history", uuid4().hex))
 
 
 class LoadedSet(Protocol):
@@ -114,11 +113,19 @@ class RunSet:
             return gone
 
     def _names(self) -> list[str]:
-        notes = run_notes(self._run)
+        notes = _notes(self._run)
         names = notes.get("loaded")
         if not isinstance(names, list):
             names = notes["loaded"] = []
         return names
+
+
+def _notes(run: MutableMapping[str, Any]) -> dict[str, Any]:
+    """What this run remembers for tool search, made on first use; under the lock, lest two threads make it twice."""
+    notes = run.get(RUN_KEY)
+    if not isinstance(notes, dict):
+        notes = run[RUN_KEY] = {}
+    return notes
 
 
 def remembered(run: Mapping[str, Any] | None) -> list[str]:

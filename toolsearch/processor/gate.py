@@ -3,7 +3,7 @@
 import inspect
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,8 @@ or its arguments do not fit."""
 
 _META = {SEARCH: run_search, LOAD: run_load, UNLOAD: run_unload}
 _PROBLEMS = 3
+_DEEP = 16
+"""Levels of arguments; where the check of deeper ones runs out of stack, it is they that are refused."""
 
 _validators: LRU[str, Any] = LRU(4_096)
 
@@ -115,16 +117,25 @@ def _object(arguments: Any) -> dict[str, Any] | None:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
             return None
-    return dict(arguments) if isinstance(arguments, Mapping) else None
+    if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
+        return None
+    return dict(arguments)
 
 
 def _problems(tool: Tool | None, values: Mapping[str, Any]) -> list[str]:
-    """What is wrong with the arguments, in words for the model; a schema that is itself broken cannot object."""
+    """What is wrong with the arguments, in words for the model; a schema that is itself broken cannot object.
+
+    Arguments that keep the check from its end are wrong: else one deep or huge value would let all the others pass.
+    """
     if tool is None:
         return []
     try:
         errors = sorted(_validator(tool).iter_errors(values), key=lambda error: list(map(str, error.path)))
+    except OverflowError:
+        return ["a number is too large"]
     except (SchemaError, Unresolvable, RecursionError) as error:
+        if isinstance(error, RecursionError) and _is_deep(values):
+            return ["the arguments are nested too deeply"]
         logger.warning(
             "the parameters of tool %r are no usable JSON schema, its calls go unchecked: %s", tool.id, error
         )
@@ -135,10 +146,25 @@ def _problems(tool: Tool | None, values: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _is_deep(values: Mapping[str, Any]) -> bool:
+    level: list[Any] = [values]
+    for _ in range(_DEEP):
+        level = [inner for value in level for inner in _inside(value)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
 def _validator(tool: Tool) -> Any:
     found = _validators.get(tool.fingerprint)
     if found is None:
-        kind = validator_for(tool.parameters, default=jsonschema.Draft202012Validator)
+        kind: Any = jsonschema.Draft202012Validator
+        if isinstance(tool.parameters.get("$schema"), str):
+            kind = validator_for(tool.parameters, default=kind)
         kind.check_schema(dict(tool.parameters))
         # With a registry of its own nothing is fetched: a stranger's `$ref` must not make us open addresses.
         found = kind(dict(tool.parameters), registry=jsonschema_specifications.REGISTRY)

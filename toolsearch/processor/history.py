@@ -4,11 +4,10 @@ import threading
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from toolsearch.identifiers import squash
 from toolsearch.lru import LRU
-from toolsearch.processor.conversation import run_notes
+from toolsearch.processor.conversation import run_id
 from toolsearch.state import ThreadKey
 
 _MOST = 10_000
@@ -72,10 +71,10 @@ class Histories:
         """A thread's history, else the run's; without either, one that nobody remembers."""
         if key is None and run is None:
             return SearchHistory()
+        # A run carries no object of ours, only the id of one.
+        owner = key if key is not None or run is None else run_id(run)
+        assert owner is not None
         with self._lock:
-            # A run carries no object of ours, only the id of one: it may be written down and read back.
-            owner = key if key is not None or run is None else str(run_notes(run).setdefault("history", uuid4().hex))
-            assert owner is not None
             history = self._by_key.get(owner)
             if history is None:
                 history = SearchHistory()

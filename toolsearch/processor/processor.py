@@ -151,7 +151,7 @@ class ToolSearchProcessor:
         """Forget what every thread has loaded. In-memory storage only."""
         if isinstance(self._store, InMemoryStore):
             self._store.clear_all()
-            self._steps.forget_searches()
+            self._steps.forget_all_searches()
 
     def get_state_stats(self) -> StateStats:
         """How many threads have loaded tools, and the oldest access in epoch milliseconds. In-memory storage only."""

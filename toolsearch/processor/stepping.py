@@ -132,11 +132,15 @@ class Steps:
         active, _ = await self._active(loaded_set, tools, request.request_context, waiting)
         return {name: tool.unwrapped for name, tool in active.items()}
 
-    def forget_searches(self, thread_id: str | None = None, resource_id: str | None = None) -> None:
-        """Forget what the searches of a thread have brought, for one resource or for all; without a thread, of every one."""
+    def forget_searches(self, thread_id: str | None, resource_id: str | None = None) -> None:
+        """Forget what the searches of a thread have brought, for one resource or for all."""
         self._histories.forget(
-            lambda key: thread_id is None or (key.thread_id == thread_id and resource_id in (None, key.resource_id))
+            lambda key: key.thread_id == thread_id and resource_id in (None, key.resource_id),
         )
+
+    def forget_all_searches(self) -> None:
+        """Forget what the searches of every thread have brought."""
+        self._histories.forget(lambda _: True)
 
     async def _assemble(self, request: Request, waiting: Waiting) -> StepTools:
         resolve = self._settings.include_resolved_tools
