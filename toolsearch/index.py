@@ -1,5 +1,6 @@
 """Rows and cosine: which rows of a matrix lie nearest to a vector. It knows rows, not tools."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeAlias
@@ -29,6 +30,9 @@ _DIRECT = 256
 
 _SPARE = 16
 """Rows fetched beyond k, so that a tie or a rounding at the boundary seldom needs a second search."""
+
+_HOME = os.getpid()
+"""A process forked from this one has none of its OpenMP threads; faiss would wait for them forever."""
 
 _BLOCK = 4096
 """Rows handled at once in float64, so that a large index never doubles in memory."""
@@ -74,7 +78,7 @@ class VectorIndex:
         """
         if rows is None:
             return np.asarray(self._flat.reconstruct_n(0, len(self)), dtype=np.float32)
-        return np.asarray(self._flat.reconstruct_batch(self._known(rows)), dtype=np.float32)
+        return self._copied(self._known(rows))
 
     def add(self, vectors: Vectors) -> None:
         """Append rows; they take the positions after the last.
@@ -159,7 +163,7 @@ class VectorIndex:
         if selection is not None:
             chosen = self._faiss.IDSelectorBitmap(np.packbits(selection, bitorder="little"))
             params = self._faiss.SearchParameters(sel=chosen)
-        if len(queries) > 1:
+        if len(queries) > 1 and os.getpid() == _HOME:
             rough, rows = self._flat.search(queries, k, params=params)
         else:
             with self._one_thread():
@@ -169,7 +173,7 @@ class VectorIndex:
     @contextmanager
     def _one_thread(self) -> Iterator[None]:
         # On a busy machine a second OpenMP thread makes one query in twenty wait for it, ten times as long as the
-        # search. The setting belongs to the calling thread alone, so nobody else sees it change and no lock is needed.
+        # search; in a forked process it never comes. The setting belongs to the calling thread alone, so nobody else sees it change and no lock is needed.
         before = self._faiss.omp_get_max_threads()
         self._faiss.omp_set_num_threads(1)
         try:
@@ -187,10 +191,14 @@ class VectorIndex:
         # a row differently at the tail of a block, and equal rows would no longer tie.
         wide = query.astype(np.float64)
         parts = [
-            (self._flat.reconstruct_batch(rows[start : start + _BLOCK]).astype(np.float64) * wide).sum(axis=1)
+            (self._copied(rows[start : start + _BLOCK]).astype(np.float64) * wide).sum(axis=1)
             for start in range(0, len(rows), _BLOCK)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _copied(self, rows: Rows) -> Vectors:
+        with self._one_thread():
+            return np.asarray(self._flat.reconstruct_batch(rows), dtype=np.float32)
 
     def _allowed(self, selection: Selection | None) -> Rows | None:
         """The selected rows, ascending; None where that is all of them."""

@@ -24,7 +24,8 @@ class SentenceTransformerEncoder:
     """A model folder as an `Encoder`, in float32, offline.
 
     Making one reads a few small files; the library and the weights are loaded by the first `encode`, or by `warm_up`.
-    Threads take turns. The same text alone and among others may differ by about 1e-7 in a number, because the sums
+    Threads take turns. A process forked after that encodes on one thread: the others of torch did not come along, and
+    OpenMP would wait for them forever. The same text alone and among others may differ by about 1e-7 in a number, because the sums
     run in another order; the same call gives the same bits.
     """
 
@@ -58,6 +59,7 @@ class SentenceTransformerEncoder:
         self._remedy = remedy or f"restore the files of {self.folder.path}"
         self._lock = threading.Lock()
         self._model: Any = None
+        self._loaded_in: int | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -141,6 +143,7 @@ class SentenceTransformerEncoder:
                     # Each file that is not what it should be fails in its own library's way.
                     reason = f"{self.folder.path} cannot be loaded: {error}."
                     raise ModelNotFoundError(self.name, reason, self._remedy) from error
+            self._loaded_in = os.getpid()
         return self._model
 
     def _check_weights(self) -> None:
@@ -154,7 +157,8 @@ class SentenceTransformerEncoder:
     @contextmanager
     def _bounded(self, texts: int) -> Iterator[None]:
         # Threads that wait for each other over one short text cost twenty times its CPU time on a busy machine.
-        threads = self._threads or (1 if texts <= _FEW else None)
+        forked = self._loaded_in not in (None, os.getpid())
+        threads = 1 if forked else self._threads or (1 if texts <= _FEW else None)
         if threads is None:
             yield
             return
