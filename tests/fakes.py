@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolsearch.embedding.encoder import Role, Vectors
+from toolsearch.embedding.probes import Background
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 
@@ -34,6 +35,7 @@ class WordEncoder:
     """
 
     def __init__(self, *, dim: int = 256, max_tokens: int = 256, fingerprint: str | None = None) -> None:
+        self.background = Background(mean=0.05, deviation=0.08)
         self.dim = dim
         self.max_tokens = max_tokens
         self.fingerprint = fingerprint or f"word-encoder-{dim}"

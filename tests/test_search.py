@@ -564,3 +564,19 @@ def test_searching_goes_on_after_close(make: Make) -> None:
     search.close()
     search.close()
     assert search.search("open a ticket") == before
+
+
+def test_a_single_string_is_no_list_of_queries(make: Make) -> None:
+    with pytest.raises(TypeError, match="takes a list of queries"):
+        make().search_many("send a mail")
+
+
+def test_closing_a_search_leaves_a_cache_alone_that_the_caller_gave(tmp_path: Path) -> None:
+    shared = CachedEncoder(WordEncoder(), folder=tmp_path)
+    ToolSearch(TOOLS, model=shared).close()
+    shared.encode(["written after the close"], "query")
+    shared.close()
+    fresh = CachedEncoder(WordEncoder(), folder=tmp_path)
+    fresh.encode(["written after the close"], "query")
+    assert fresh.stats().misses == 0
+    fresh.close()

@@ -86,6 +86,11 @@ class CachedEncoder:
         """The wrapped encoder's."""
         return self.encoder.max_tokens
 
+    @property
+    def background(self) -> object:
+        """The wrapped encoder's, where it has one."""
+        return getattr(self.encoder, "background", None)
+
     def count_tokens(self, text: str) -> int:
         """The wrapped encoder's; not remembered."""
         return self.encoder.count_tokens(text)

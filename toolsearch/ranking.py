@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from toolsearch.corpus import Candidates
-from toolsearch.embedding.registry import Background
+from toolsearch.embedding.probes import Background
 from toolsearch.lexical import Scores
 from toolsearch.match import Match
 

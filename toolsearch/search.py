@@ -61,7 +61,8 @@ class ToolSearch:
             if isinstance(encoder, CachedEncoder)
             else CachedEncoder(encoder, folder=None if cache_dir is None else Path(cache_dir))
         )
-        self._background = background(encoder)
+        self._owns_cache = self.encoder is not encoder
+        self._background = background(self.encoder)
         self._rows: LRU[str, Row] = LRU(_ROWS)
         self._segments: LRU[str, Segment] = LRU(_SEGMENTS)
         warn_of_silent(self.catalog)
@@ -103,7 +104,7 @@ class ToolSearch:
         """A ranking a query, as `search` gives it; the queries are encoded in one batch.
 
         Raises:
-            TypeError: a query is not a string.
+            TypeError: a query is not a string, or the queries are a single one.
             OptionError: k is negative, max_per_server is less than 1, min_score is not in 0..1.
             ModelError: the model cannot be loaded, or returned something else than unit rows of its width.
         """
@@ -113,6 +114,8 @@ class ToolSearch:
             raise OptionError("min_score", f"must be a number in 0..1, not {min_score!r}.")
         if max_per_server is not None and max_per_server < 1:
             raise OptionError("max_per_server", f"must be 1 or more, not {max_per_server}.")
+        if isinstance(queries, str):
+            raise TypeError("search_many takes a list of queries; search takes one.")
         selection = None if where is None else self._select(where)
         rankings: list[list[Match]] = []
         for query, vector in zip(queries, self.encode(queries), strict=True):
@@ -182,8 +185,9 @@ class ToolSearch:
         return View([*self.catalog, *tools], Corpus(segments, live), self._background)
 
     def close(self) -> None:
-        """Release the vector cache; searching goes on without it. May be called again."""
-        self.encoder.close()
+        """Release the vector cache, unless the caller gave it; searching goes on without it. May be called again."""
+        if self._owns_cache:
+            self.encoder.close()
 
     def _select(self, where: Where) -> Selection:
         return np.fromiter((where(tool) for tool in self.catalog), bool, len(self.catalog))

@@ -9,7 +9,7 @@ import numpy as np
 
 from toolsearch.corpus import Candidates, Corpus, Selection
 from toolsearch.embedding.encoder import Vectors
-from toolsearch.embedding.registry import Background
+from toolsearch.embedding.probes import Background
 from toolsearch.lexical import Terms
 from toolsearch.match import Evidence, Match, Reason
 from toolsearch.names import Names, selected_names

