@@ -73,9 +73,22 @@ def measured() -> str:
     return "\n".join(rows)
 
 
+def rules() -> str:
+    """The rule that each mutant breaks, by what it is a rule of."""
+    parts: dict[str, list[str]] = {}
+    for patch in sorted((ROOT / "tests" / "mutants" / "patches").glob("*.patch")):
+        said = tomllib.loads(patch.read_text().partition("diff --git")[0])
+        parts.setdefault(said["part"], []).append(f"| {said['rule']} | `{patch.stem}` |")
+    tables = [
+        f"### {part}\n\n| rule | mutant |\n| --- | --- |\n" + "\n".join(rows) for part, rows in sorted(parts.items())
+    ]
+    return "\n" + "\n\n".join(tables) + "\n"
+
+
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/architecture.md": {"layers": layers, "files": files},
     "README.md": {"measured": measured},
+    "tests/mutants/README.md": {"rules": rules},
     "docs/cli.md": {"help": help_main, "help-search": help_search, "help-demo": help_demo},
 }
 

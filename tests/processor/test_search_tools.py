@@ -298,6 +298,14 @@ def test_a_repeated_query_whose_results_were_given_says_so(make: Make, entry: En
     assert "been given" not in talk.search(HARBOUR)["message"]
 
 
+def test_other_words_that_find_what_was_given_are_no_repetition(make: Make) -> None:
+    talk = Talk(make(), {"thread_id": "t"})
+    given = found(talk.search("email message"))
+    answer = talk.search("message email")
+    assert set(found(answer)) == set(given)
+    assert "been given" not in answer["message"]
+
+
 def test_a_repeated_query_of_another_thread_or_resource_is_no_repetition(make: Make) -> None:
     processor = make()
     Talk(processor, {"thread_id": "t", "resource_id": "ann"}).search("email message")
