@@ -200,6 +200,15 @@ def test_cleanup_now_removes_what_has_expired_and_says_how_many(make: Make, cloc
     assert processor.get_state_stats()["thread_count"] == 2
 
 
+def test_a_request_context_that_has_to_be_awaited_names_no_thread(make: Make) -> None:
+    class Session:
+        async def get(self, key: str) -> str:
+            return key
+
+    step = SYNC.step(make(), request_context=Session())
+    assert step.context.key is None
+
+
 def test_clear_state_forgets_a_thread_of_all_resources_unless_one_is_given(make: Make) -> None:
     processor = make()
 

@@ -1,5 +1,6 @@
 """Whose loaded set a step reads and writes: a thread's, a run's, or what the messages bear witness to."""
 
+import inspect
 import threading
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
@@ -21,8 +22,8 @@ _run_lock = threading.Lock()
 def context_value(request_context: Any, keys: Sequence[str]) -> str | None:
     """The first of these keys that a request context has, be it a mapping or an object with `get`."""
     get = getattr(request_context, "get", None)
-    if not callable(get):
-        return None
+    if not callable(get) or inspect.iscoroutinefunction(get):
+        return None  # the text of a coroutine is its address, which another request may have next
     for key in keys:
         value = get(key)
         if value not in (None, ""):
