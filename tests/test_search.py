@@ -212,6 +212,13 @@ def test_failure_2_server_and_name_suffix_and_alias_are_names(query: str, first:
     assert ids(make().search(query, k=1)) == [first]
 
 
+@pytest.mark.parametrize("typed", ["createReport", "create_report", "Create-Report"])
+def test_failure_2_the_very_same_spelling_comes_before_others_in_name_order(typed: str, make: Make) -> None:
+    names = ["Create-Report", "createReport", "create_report"]
+    search = make([Tool(name=name, description="the very same words") for name in names])
+    assert ids(search.search(f" {typed} ")) == [typed, *(name for name in names if name != typed)]
+
+
 def test_failure_2_a_typed_name_survives_any_number_of_better_ones(encoder: CachedEncoder) -> None:
     rivals = [Tool(id=f"r{n}", name="report", description="close the books " * 3) for n in range(2 * DEPTH)]
     search = ToolSearch([*rivals, Tool(name="close_the_books", description="x y z " * 60)], model=encoder)
@@ -429,6 +436,11 @@ def test_explain_says_what_cannot_be_explained(make: Make) -> None:
         search.explain(" ?", "send_mail")
     with pytest.raises(OptionError, match="select"):
         search.explain("select:getForecast", "send_mail")
+
+
+@pytest.mark.parametrize("name", ["a name with spaces", "github.create/issue", "x" * 100, "search_tools", "日本"])
+def test_any_unique_id_is_searched_and_found(name: str, make: Make) -> None:
+    assert ids(make([*TOOLS, Tool(id=name, name="run")]).search(name, k=1)) == [name]
 
 
 def test_two_tools_of_one_id_are_an_error_and_one_object_twice_is_one_tool(make: Make) -> None:

@@ -145,6 +145,7 @@ def test_unknown_and_denied_read_the_same_word_for_word(make: Make, entry: Entry
     ("wrong", "meant"),
     [
         ("send_mial", "send_mail"),
+        ("getweathr", "get_weather"),
         ("mail_send", "send_mail"),
         ("weather_forecast", "get_weather"),
         ("transfer_money", "pay_invoice"),
@@ -229,3 +230,9 @@ def test_the_load_schema_is_snake_case_and_closed(make: Make) -> None:
 
 def test_every_tool_can_be_loaded_at_once(make: Make) -> None:
     assert load(make, {"tool_names": NAMES})["loaded"] == NAMES
+
+
+def test_a_megabyte_of_a_name_does_not_come_back(make: Make) -> None:
+    answer = SYNC.step(make(), run={}).call("load_tool", {"tool_name": "x" * 1_000_000}).content
+    assert len(json.dumps(answer)) < 2_000
+    assert answer["not_found"] == ["x" * 253 + "..."]

@@ -219,9 +219,10 @@ def test_system_messages_are_added_once_and_not_once_a_step(make: Make) -> None:
     talk = Talk(make(inject_catalog=True), {"thread_id": "t"})
     texts = [message["content"] for message in talk.messages if message["role"] == "system"]
     assert (len(talk.now.system_messages), texts) == (2, [*talk.now.system_messages])
-    for _ in range(3):
+    for name in ("send_mail", "get_weather", "get_tides"):
+        talk.load(name)
         assert talk.step().system_messages == ()
-    assert sum(message["role"] == "system" for message in talk.messages) == 2
+    assert [message["content"] for message in talk.messages if message["role"] == "system"] == texts
 
 
 def test_system_messages_stand_behind_the_callers_own_and_before_the_first_turn(make: Make) -> None:
@@ -267,3 +268,13 @@ def test_the_catalog_version_changes_exactly_when_the_catalog_does(make: Make) -
         for tools in (None, [tool("a", "x")], [tool("a", "x")], [tool("a", "y")], [tool("b", "x")])
     ]
     assert (versions[1] == versions[2], len(set(versions))) == (True, 4)
+
+
+@pytest.mark.parametrize("container", [5, "send_mail", b"x", object()])
+def test_a_container_that_is_none_is_left_out_with_a_warning(
+    make: Make, container: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    for resolve in (False, True):
+        step = SYNC.step(make(include_resolved_tools=resolve), tools=container, messages=None)
+        assert list(step.tools) == ["search_tools", "load_tool"]
+    assert len(caplog.messages) == 2

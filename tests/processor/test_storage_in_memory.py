@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from typing import Any
 
 import pytest
@@ -257,6 +258,15 @@ def test_closing_stops_the_sweep_and_keeps_the_state(make: Make) -> None:
     load(processor, "send_mail", thread_id="t")
     processor.close()
     assert loaded(processor, thread_id="t") == ["send_mail"]
+
+
+def test_leaving_the_context_ends_the_sweep(make: Make) -> None:
+    before = set(threading.enumerate())
+    with make() as processor:
+        load(processor, "send_mail", thread_id="t")
+        (sweeper,) = set(threading.enumerate()) - before
+    sweeper.join(timeout=10)
+    assert not sweeper.is_alive()
 
 
 def test_two_processors_share_nothing(make: Make) -> None:
