@@ -221,6 +221,7 @@ def test_wrong_vectors_are_refused_and_the_message_says_what_was_expected(
     with pytest.raises(VectorError) as caught:
         doors[door]()
     assert f"{DIM}" in caught.value.expected
+    assert caught.value.expected in str(caught.value)
     if door in ("add", "search_many"):
         assert caught.match(found)
     assert np.array_equal(index.vectors(), GOOD)

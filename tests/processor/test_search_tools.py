@@ -418,10 +418,11 @@ def test_no_answer_costs_more_than_its_budget(
 
 
 def test_what_did_not_fit_does_not_count_as_given(make: Make) -> None:
-    talk = Talk(make(long_tools(40), search={"top_k": 40, "min_score": 0, "max_tokens": 300}), {"thread_id": "t"})
-    shown = found(talk.search("email"))
-    assert "been given" not in talk.search("select:mail_39")["message"]
-    assert "mail_39" not in shown
+    search = {"top_k": 40, "min_score": 0, "max_tokens": 300, "max_fruitless": 1}
+    talk = Talk(make(long_tools(40), search=search), {"thread_id": "t"})
+    assert "mail_39" not in found(talk.search("email"))
+    assert "bring nothing new" not in talk.search("select:mail_39")["message"]
+    assert "bring nothing new" in talk.search("select:mail_39")["message"]
 
 
 def test_the_budget_is_counted_by_the_counter_that_was_given(make: Make) -> None:
