@@ -164,6 +164,9 @@ def _read(
         for key in [key for key in tools if not isinstance(key, str) or not key]:
             left_out.note(repr(key), "a mapping of tools has names as its keys")
         tools = {key: item for key, item in tools.items() if isinstance(key, str) and key}
+    elif isinstance(tools, str | bytes) or not isinstance(tools, Iterable):
+        left_out.note(type(tools).__name__, "tools come in a mapping or an iterable")
+        return
     if not keep_foreign:
         readable, errors = as_tools_leniently(tools)
         yield from ((tool.id, tool.unwrapped, tool) for tool in readable)

@@ -16,6 +16,8 @@ from toolsearch.view import refusal
 from toolsearch.waiting import Waiting
 
 _SUGGESTIONS = 3
+_ECHO = 256
+"""Characters of a name the model wrote that come back to it."""
 
 
 async def run_load(step: StepContext, arguments: Mapping[str, Any], waiting: Waiting) -> dict[str, Any]:
@@ -95,12 +97,16 @@ def _answer(
     return {
         "success": success,
         "message": message,
-        "tool_name": tool_name,
+        "tool_name": tool_name and _echo(tool_name),
         "loaded": loaded or [],
-        "not_found": not_found or [],
+        "not_found": [_echo(name) for name in not_found or []],
         "already_loaded": already_loaded or [],
         "loaded_count": len(loaded or []),
     }
+
+
+def _echo(name: str) -> str:
+    return name if len(name) <= _ECHO else name[: _ECHO - 3] + "..."
 
 
 async def _close(step: StepContext, missing: list[str], waiting: Waiting) -> list[str]:

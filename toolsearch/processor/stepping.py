@@ -76,7 +76,7 @@ class Steps:
 
     async def step(self, request: Request, waiting: Waiting) -> StepResult:
         """The tools and system messages of the next model call."""
-        messages = list(request.messages)
+        messages = list(request.messages or ())
         tools = await self._assemble(request, waiting)
         key = self._key(request)
         loaded_set = self._loaded_set(key, request.run)
@@ -124,7 +124,7 @@ class Steps:
         tools = await self._assemble(request, waiting)
         loaded_set = self._loaded_set(self._key(request), request.run)
         known = set(await loaded_set.read(waiting))
-        witnessed = [name for name in _witnessed(request.messages, tools) if name not in known]
+        witnessed = [name for name in _witnessed(request.messages or (), tools) if name not in known]
         if self._store is not None:
             # A store does not ask `load` again, so nothing enters it on a transcript's word alone.
             witnessed = [name for name in witnessed if await self._may_load(name, tools, request, waiting)]

@@ -54,7 +54,7 @@ def found(fresh: Sequence[str], here: Sequence[str], coming: Sequence[str], *, a
         count = len(fresh) + len(here) + len(coming)
         said.append(f"Found {count} tool(s). Load what you need with {LOAD}; it is {NEXT}.")
     if here:
-        said.append(f"Already loaded, call directly without loading: {', '.join(here)}.")
+        said.append(f"Already loaded, call directly without loading: {', '.join(shorten(name, 128) for name in here)}.")
     if coming:
         said.append(f"Loaded in this step, {NEXT}: {', '.join(coming)}.")
     return " ".join(said)
