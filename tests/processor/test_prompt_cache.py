@@ -97,6 +97,10 @@ class Story(RuleBasedStateMachine):
     def flip(self, name: str) -> None:
         self.present ^= {name}
         self.taken = True
+        # What a step searches and loads are the tools it began with: the change shows from the next step on.
+        self.talk.request["tools"] = self.tools()
+        self.talk.step()
+        self.before = list(self.talk.now.tools)
 
     @rule()
     def step(self) -> None:
