@@ -205,11 +205,13 @@ async def test_the_synchronous_entry_with_a_sync_filter_works_in_a_running_loop(
     assert step.call("load_tool", {"tool_name": "send_mail"}).content["success"] is True
 
 
-def test_an_always_true_filter_changes_nothing(make: Make, entry: Entry) -> None:
+@pytest.mark.parametrize("search", [{}, {"max_per_server": 2, "min_score": 0}])
+def test_an_always_true_filter_changes_nothing(make: Make, entry: Entry, search: dict[str, Any]) -> None:
+    tools = [*catalog(), *(tool(f"post_{n}", "Send an email message", server="post") for n in range(4))]
     queries = ["email message", "send_mail", "zebra", "select:get_tides", "close the bug", ""]
     plain, filtered = (
-        [Talk(make(**options), {"thread_id": "t"}, entry).search(query) for query in queries]
-        for options in ({}, {"filter": lambda **_: True})
+        [Talk(make(tools, search=search, filter=rule), {"thread_id": "t"}, entry).search(query) for query in queries]
+        for rule in (None, lambda **_: True)
     )
     assert plain == filtered
 
