@@ -89,7 +89,7 @@ def judge(mutant: Mutant) -> Verdict:
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__", "mutants", "results"))
+                shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("mutants", "results"))
             elif source.exists():
                 shutil.copy(source, tree / name)
         applied = subprocess.run(
@@ -118,7 +118,7 @@ def _pytest(tests: Sequence[str], tree: Path) -> subprocess.CompletedProcess[str
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
         cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(tree)},
         capture_output=True,
         text=True,
         check=False,
