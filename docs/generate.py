@@ -66,7 +66,7 @@ def measured() -> str:
     tools = ", ".join(f"{name} ({one['tools']:,} tools)" for name, one in found["sets"].items())
     rows.append("")
     rows.append(
-        f"Macro means over {tools}. Fusion gains {gain['mean']:+.3f} recall@5 over the better part, "
+        f"Macro means over {tools}. Fusion at the weight chosen on the other half gains {gain['mean']:+.3f} recall@5 over the better part, "
         f"95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}. [What the figures mean, and what was chosen on which half]"
         "(benchmarks/README.md); [result file](benchmarks/results/fusion.json)."
     )
