@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from fakes import WordEncoder
-from office import SYNC, Make, beside_meta, found
+from office import SYNC, Make, beside_meta, found, tool
 
 from toolsearch.errors import OptionError
 from toolsearch.processor import SearchOptions, ToolSearchProcessor
@@ -161,6 +161,18 @@ def test_an_option_out_of_range_or_of_the_wrong_type_is_an_error_at_construction
 @pytest.mark.parametrize("score", [0, 0.0, 1, 1.0, 0.25])
 def test_any_number_from_0_to_1_is_a_threshold(make: Make, score: float) -> None:
     make(search={"min_score": score})
+
+
+@pytest.mark.parametrize(
+    ("options", "share"),
+    [({}, 4), ({"top_k": 3}, 4), ({"top_k": 10}, 9), ({"top_k": 10, "max_per_server": 2}, 2)],
+)
+def test_the_default_share_of_a_server_grows_with_top_k(make: Make, options: dict[str, Any], share: int) -> None:
+    post = [tool(f"post_{n:02}", "Send an email message", server="post") for n in range(12)]
+    rivals = [tool(f"rival_{n:02}", "A message", server=f"rival {n}") for n in range(12)]
+    step = SYNC.step(make([*post, *rivals], search={"min_score": 0, **options}))
+    names = found(step.call("search_tools", {"query": "email message"}).content)
+    assert sum(name.startswith("post") for name in names) == min(share, options.get("top_k", 5))
 
 
 def test_top_k_0_gives_no_result_not_even_an_exact_name(make: Make) -> None:
